@@ -1,0 +1,22 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "cudist/err.h"
+
+enum cud_status cud_fail(struct cud_err *err, const char *file, int line, enum cud_status status, const char *format, ...)
+{
+    va_list args;
+    if (err->status != CUD_OK)
+        return (enum cud_status)err->status;
+    err->status = (int)status;
+    err->rank = -1;
+    const char *const base = strrchr(file, '/');
+    snprintf(err->where, sizeof err->where, "%s:%d", base ? base + 1 : file, line);
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    for (char *c = err->text; *c; c++)                 /* one line, whatever a file name holds */
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    return status;
+}
