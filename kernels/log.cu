@@ -1,0 +1,17 @@
+/* log: y = the natural logarithm of x; NaN below 0, element by element; y may be x.  elementary.h says how exact it is. */
+#include "kernel.h"
+#include "elementary.h"
+
+template <class T> KERNEL log_each(const T *x, T *y, size_t n)
+{
+    EACH(i, n)
+        y[i] = cud_log(x[i]);
+}
+
+template <class T> static int launch(const struct cud_call *c)
+{
+    const size_t n = c->dim[0] * c->dim[1];
+    return LAUNCH_EACH(log_each<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n);
+}
+
+EXPORT(log, .brief = "y = log(x)", .kind = CUD_MAP, .in_place = true, .launch = BY_TYPE(launch))

@@ -1,0 +1,164 @@
+/* kernel.h's words on a GPU: a lane is a thread, a pack is one lane. */
+#include <cuda_runtime.h>
+
+#define KERNEL static __global__ void
+#define HELPER static __device__ __forceinline__
+#define HELPER_BOTH static __host__ __device__ __forceinline__
+#define HELPER_OF __device__ __forceinline__
+
+/* cud_team is how many lanes share a tile or a row: the words within look at it.  A helper sees this one, a tile's. */
+enum { cud_team = LANES };
+#define EACH(i, n) \
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (size_t)gridDim.x * blockDim.x)
+#define TILES(t, n) for (size_t t = blockIdx.x, cud_team = LANES; (void)cud_team, t < (n); t += gridDim.x)
+#define ROWS(r, n, cols)                                                                                                  \
+    for (size_t cud_team = cud_team_of(cols), r##_step = LANES / cud_team, r = blockIdx.x * r##_step + threadIdx.x / cud_team; \
+         r < (n); r += gridDim.x * r##_step)
+#define EACH_OF(i, n) for (size_t i = threadIdx.x % cud_team; i < (n); i += cud_team)
+#define EACH_PAIR(r, m, c, n, pitch)                                    \
+    for (size_t r##_c = threadIdx.x; r##_c < (m) * (size_t)(pitch); r##_c += LANES) \
+        if (const size_t r = r##_c / (pitch), c = r##_c % (pitch); c < (n))
+#define JOIN() cud_join(cud_team)
+#define ONCE() if (threadIdx.x % cud_team == 0)
+#define PHASE(l) for (int l = threadIdx.x, l##_once = 1; (void)l, l##_once; l##_once = 0, __syncthreads())
+#define PHASE_TO(l, n) PHASE(l) if (l < (n))
+#define PACKS(l) PHASE(l)
+#define PACKS_TO(l, n) PHASE_TO(l, n)
+#define SHARED(T, a, n) __shared__ T a[n]
+#define PRIVATE(T, a, n) T a[n]
+#define MINE(a, i, l) ((a) + (i))
+#define TOTAL(v) cud_total(v)
+#define ROW_SUM(p, n) cud_row_sum(p, n, cud_team)
+#define ROW_MOST(p, n) cud_row_most(p, n, cud_team)
+
+HELPER_BOTH unsigned cud_team_of(size_t cols)
+{
+    return cols < ROW_LANES ? 1 : cols <= ROW_PIECE ? ROW_LANES : LANES;
+}
+HELPER void cud_join(unsigned team)
+{
+    if (team == LANES)
+        __syncthreads();
+    else if (team > 1)
+        __syncwarp();
+}
+
+#define PACK 1
+template <class T> using pack = T;
+template <class T> HELPER T LOAD(const T *p) { return *p; }
+template <class T> HELPER double WIDE(const T *p) { return *p; }
+template <class T> HELPER void STORE(T *p, T v) { *p = v; }
+template <class T> HELPER void STORE_TO(T *p, T v, size_t n)
+{
+    if (n > 0)
+        *p = v;
+}
+template <class T> HELPER T ALL(T x) { return x; }
+template <class T> HELPER T LESSER(T a, T b) { return a < b ? a : b; }
+template <class T> HELPER T GREATER(T a, T b) { return a > b ? a : b; }
+template <class T> HELPER T IF_LESS(T a, T b, T x, T y) { return a < b ? x : y; }
+HELPER float MAGNITUDE(float a) { return fabsf(a); }
+HELPER double MAGNITUDE(double a) { return fabs(a); }
+
+template <bool nans, class T> HELPER int cud_find(const T *a, T v, int n)
+{
+    __shared__ int at;
+    __syncthreads();                        /* the last call's at has been read */
+    if (threadIdx.x == 0)
+        at = n;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += LANES)
+        if (nans ? a[i] != a[i] : a[i] == v) {
+            atomicMin(&at, i);
+            break;
+        }
+    __syncthreads();
+    return at;
+}
+template <class T> HELPER int FIND(const T *a, T v, int n) { return cud_find<false>(a, v, n); }
+template <class T> HELPER int FIND_NAN(const T *a, int n) { return cud_find<true>(a, T(0), n); }
+
+HELPER unsigned cud_total(unsigned v)
+{
+    __shared__ unsigned sum;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    if (v)
+        atomicAdd(&sum, v);
+    __syncthreads();
+    return sum;
+}
+
+/* What a warp's lanes hold, added in a tree; lane 0 has the sum. */
+HELPER double cud_warp_sum(double s)
+{
+    for (int half = ROW_LANES / 2; half > 0; half /= 2)
+        s += __shfl_down_sync(0xffffffff, s, half);
+    return s;
+}
+template <class T> HELPER double cud_lane_sum(const T *p, size_t n)
+{
+    double s = 0;
+    for (size_t c = threadIdx.x % ROW_LANES; c < n; c += ROW_LANES)
+        s += p[c];
+    return s;
+}
+template <class T> HELPER double cud_row_sum(const T *p, size_t n, unsigned team)
+{
+    __shared__ double part[ROW_PIECES];
+    double s = 0;
+    cud_join(team);
+    if (team == 1) {
+        for (size_t c = 0; c < n; c++)
+            s += p[c];
+        return s;
+    }
+    if (team == ROW_LANES)
+        return __shfl_sync(0xffffffff, cud_warp_sum(cud_lane_sum(p, n)), 0);
+    for (size_t i = threadIdx.x / ROW_LANES * ROW_PIECE; i < n; i += ROW_PIECES * ROW_PIECE)
+        s += cud_warp_sum(cud_lane_sum(p + i, n - i < ROW_PIECE ? n - i : ROW_PIECE));
+    if (threadIdx.x % ROW_LANES == 0)
+        part[threadIdx.x / ROW_LANES] = s;
+    for (int half = ROW_PIECES / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    __syncthreads();
+    s = part[0];
+    __syncthreads();                        /* read before the next row's is written */
+    return s;
+}
+template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
+{
+    __shared__ T part[ROW_PIECES];
+    T most = -(T)HUGE_VAL;
+    cud_join(team);
+    for (size_t c = threadIdx.x % team; c < n; c += team)
+        most = GREATER(p[c], most);
+    if (team == 1)
+        return most;
+    for (int half = ROW_LANES / 2; half > 0; half /= 2)
+        most = GREATER(__shfl_xor_sync(0xffffffff, most, half), most);
+    if (team == ROW_LANES)
+        return most;
+    if (threadIdx.x % ROW_LANES == 0)
+        part[threadIdx.x / ROW_LANES] = most;
+    __syncthreads();
+    for (int w = 0; w < ROW_PIECES; w++)
+        most = GREATER(part[w], most);
+    __syncthreads();
+    return most;
+}
+
+/* A grid no larger than this: a block takes several tiles where there are more. */
+#define CUD_GRID_MAX 65535
+static inline unsigned cud_grid(size_t want) { return want < CUD_GRID_MAX ? (unsigned)want : CUD_GRID_MAX; }
+
+#define CUD_LAUNCH(k, blocks, c, ...) \
+    ((blocks) ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) : 0)
+#define LAUNCH_EACH(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES), c, __VA_ARGS__)
+#define LAUNCH_TILES(k, n, c, ...) CUD_LAUNCH(k, (n), c, __VA_ARGS__)
+#define LAUNCH_ROWS(k, n, cols, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES / cud_team_of(cols)), c, __VA_ARGS__)
