@@ -1,0 +1,112 @@
+/* The CPU: device memory is host memory, work is done when it is queued, by the calling thread. */
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include "openblas.h"
+#include "registry.h"
+
+#define PAGE 4096
+
+struct cud_dev { int number; };
+struct cud_stream { int unused; };
+
+static struct cud_dev the_cpu;             /* holds nothing: only its address is used */
+static struct cud_stream the_stream;
+
+static enum cud_status count(int *devices, struct cud_err *err)
+{
+    (void)err;
+    *devices = 1;
+    return CUD_OK;
+}
+
+static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_err *err)
+{
+    (void)device, (void)err;
+    *dev = &the_cpu;
+    return CUD_OK;
+}
+
+static void close_device(struct cud_dev *dev) { (void)dev; }
+
+static enum cud_status identify(int device, char uuid[48], struct cud_err *err)
+{
+    (void)device, (void)err;
+    uuid[0] = '\0';
+    return CUD_OK;
+}
+
+static enum cud_status facts(int device, struct cud_device_facts *f, struct cud_err *err)
+{
+    (void)device, (void)err;
+    *f = (struct cud_device_facts){.name = "cpu"};
+    snprintf(f->kind, sizeof f->kind, "%s", cud_registry_isa());
+    return CUD_OK;
+}
+
+static enum cud_status enter(struct cud_dev *dev, struct cud_err *err)
+{
+    (void)dev, (void)err;
+    return CUD_OK;
+}
+
+static enum cud_status alloc(struct cud_dev *dev, enum cud_memory where, size_t bytes, void **p, struct cud_err *err)
+{
+    (void)dev, (void)where;
+    if (bytes > SIZE_MAX - PAGE)
+        return FAIL(err, CUD_EINPUT, "a buffer of %zu bytes does not fit in memory", bytes);
+    void *const new = aligned_alloc(PAGE, (bytes + PAGE) / PAGE * PAGE);
+    if (!new)
+        return FAIL(err, CUD_EFAILED, "no memory for a buffer of %zu bytes; a smaller --window or --batch needs less", bytes);
+    *p = new;
+    return CUD_OK;
+}
+
+static void release(struct cud_dev *dev, enum cud_memory where, void *p)
+{
+    (void)dev, (void)where;
+    free(p);
+}
+
+static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
+{
+    (void)dev, (void)err;
+    *s = &the_stream;
+    return CUD_OK;
+}
+
+static void stream_free(struct cud_stream *s) { (void)s; }
+
+static enum cud_status copy(struct cud_stream *s, void *to, const void *from, size_t bytes, struct cud_err *err)
+{
+    (void)s, (void)err;
+    if (to != from && bytes)
+        memmove(to, from, bytes);
+    return CUD_OK;
+}
+
+static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *kernel, const struct cud_call *call, struct cud_err *err)
+{
+    (void)s;
+    const int code = kernel->launch(call);
+    return code ? FAIL(err, CUD_EFAILED, "kernel %s failed with code %d", kernel->name, code) : CUD_OK;
+}
+
+static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)
+{
+    (void)s, (void)err;
+    return CUD_OK;
+}
+
+static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
+{
+    (void)dev;
+    return cud_openblas(why);
+}
+
+extern const struct cud_device cud_device_cpu;
+const struct cud_device cud_device_cpu = {
+    .name = "cpu", .shared = true, .count = count, .identify = identify, .open = open_device, .close = close_device,
+    .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
+    .put = copy, .get = copy, .launch = launch, .wait = wait_for, .gemm = gemm,
+};

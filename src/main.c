@@ -1,0 +1,85 @@
+/* cudist: applies a program to every row of an array, on as many devices as there are ranks. */
+#include "config.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "info.h"
+#include "job.h"
+#include "launcher.h"
+#include "rank.h"
+#include "run.h"
+
+/* What needs no ranks: texts. */
+static enum cud_status say_text(const struct cud_job *job, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    switch (job->action) {
+    case CUD_HELP: cud_job_help(stdout); break;
+    case CUD_VERSION: puts("cudist " PACKAGE_VERSION); break;
+    case CUD_LIST_KERNELS: cud_job_list_kernels(stdout); break;
+    case CUD_SHOW_CONFIG: cud_job_show(job, stdout); break;
+    case CUD_INFO: status = cud_info_print(job->info, &job->given, stdout, err); break;
+    case CUD_RUN: break;
+    }
+    if (status == CUD_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = FAIL(err, CUD_EFAILED, "writing to stdout failed");
+    return status;
+}
+
+/* Rank 0's job to all.  Collective. */
+static enum cud_status share_job(struct cud_ranks *ranks, struct cud_job *job, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    void *bytes = NULL;
+    size_t n = 0;
+    if (cud_rank_me(ranks) == 0)
+        (void)cud_job_pack(job, &bytes, &n, err);
+    TRY(cud_rank_agree(ranks, err));
+    TRY(cud_rank_bcast_any(ranks, &bytes, &n, err));
+    if (cud_rank_me(ranks) != 0)
+        (void)cud_job_unpack(bytes, n, job, err);
+    TRY(cud_rank_agree(ranks, err));
+done:
+    free(bytes);
+    return status;
+}
+
+static void complain(const struct cud_err *err, int count)
+{
+    if (err->status != CUD_OK)
+        cud_say(count > 1 && err->rank > 0 ? err->rank : -1, "%s", err->text);
+}
+
+/* With ranks: rank 0's error, or the job's own, is everyone's. */
+static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err *err)
+{
+    struct cud_ranks *ranks = NULL;
+    if (cud_ranks_start(&argc, &argv, &ranks, err) != CUD_OK) {
+        complain(err, 1);
+        return err->status;
+    }
+    if (cud_rank_agree(ranks, err) == CUD_OK && share_job(ranks, job, err) == CUD_OK && job->action == CUD_RUN)
+        (void)cud_run(job, ranks, err);
+    if (cud_rank_me(ranks) == 0)
+        complain(err, cud_rank_count(ranks));
+    return cud_ranks_finish(ranks, err->status);
+}
+
+int main(int argc, char **argv)
+{
+    struct cud_job job = {0};
+    struct cud_err err = {0};
+    int rank, count, code;
+    signal(SIGPIPE, SIG_IGN);              /* a write's own error says more */
+    cud_launcher_guess(&rank, &count);
+    if (rank == 0 && cud_job_read(argc, argv, &job, &err) == CUD_OK)
+        (void)say_text(&job, &err);
+    if (count == 1 && (err.status != CUD_OK || job.action != CUD_RUN)) {
+        complain(&err, 1);
+        code = err.status;
+    } else {
+        code = with_ranks(argc, argv, &job, &err);
+    }
+    cud_job_free(&job);
+    return code;
+}

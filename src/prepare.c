@@ -1,0 +1,213 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include "pipe.h"
+#include "prepare.h"
+#include "probe.h"
+#include "registry.h"
+
+#define WINDOW_SHARED ((uint64_t)256 << 10)     /* of the CPU: stays in a core's own cache from read to write */
+#define WINDOW_DEVICE ((uint64_t)32 << 20)      /* of a GPU: long enough for PCIe */
+
+/* ---- the input, the same on every rank */
+
+static enum cud_status open_input(const struct cud_job *job, struct cud_ranks *ranks, struct cud_input *input, struct cud_err *err)
+{
+    struct { struct cud_array array; uint64_t identity[2]; } first;
+    enum cud_status status = CUD_OK;
+    if (cud_input_open(job->inputs, job->input, &job->given, input, err) != CUD_OK && cud_rank_me(ranks) > 0) {
+        const size_t n = strlen(err->text);
+        snprintf(err->text + n, sizeof err->text - n, " (on host %s)", cud_rank_host(ranks));
+    }
+    TRY(cud_rank_agree(ranks, err));
+    memset(&first, 0, sizeof first);
+    first.array = input->array;
+    memcpy(first.identity, input->identity, sizeof first.identity);
+    TRY(cud_rank_bcast(ranks, &first, sizeof first, err));
+    if (memcmp(first.identity, input->identity, sizeof first.identity) != 0)
+        (void)FAIL(err, CUD_EINPUT, "%s on host %s is not the file that rank 0 reads: its size or content differs", job->input[0],
+                   cud_rank_host(ranks));
+    TRY(cud_rank_agree(ranks, err));
+done:
+    return status;
+}
+
+/* ---- arrays of steps: rank 0 reads, all get the same bytes */
+
+static enum cud_status load_shared(void *self, const char *path, enum cud_type as, struct cud_shape *shape, void **values,
+                                   struct cud_err *err)
+{
+    struct cud_ranks *const ranks = self;
+    enum cud_status status = CUD_OK;
+    void *bytes = NULL;
+    size_t n = 0;
+    uint64_t size = 0;
+    if (cud_rank_me(ranks) == 0 && cud_source_load(path, as, shape, &bytes, err) == CUD_OK)
+        (void)cud_shape_bytes(shape, cud_type_bytes(as), &size);
+    n = (size_t)size;
+    TRY(cud_rank_agree(ranks, err));
+    TRY(cud_rank_bcast(ranks, shape, sizeof *shape, err));
+    TRY(cud_rank_bcast_any(ranks, &bytes, &n, err));
+    *values = bytes;
+    bytes = NULL;
+done:
+    free(bytes);
+    return status;
+}
+
+/* ---- devices and libraries */
+
+struct kind { char library[128], device[64]; };
+
+/* Where a vendor's library does the arithmetic, all ranks must have the same one on the same kind of device. */
+static enum cud_status check_vendor(const struct cud_prepared *p, struct cud_ranks *ranks, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct kind mine = {0}, first;
+    const char *const library = cud_loaded_vendor(p->loaded);
+    snprintf(mine.library, sizeof mine.library, "%s", library ? library : "its own kernels");
+    if (library)
+        snprintf(mine.device, sizeof mine.device, "%s", p->binding.all[cud_rank_me(ranks)].device.kind);
+    first = mine;
+    TRY(cud_rank_bcast(ranks, &first, sizeof first, err));
+    if (memcmp(&first, &mine, sizeof mine) != 0)
+        (void)FAIL(err, CUD_EINPUT, "host %s multiplies matrices with %s %s, rank 0 with %s %s: their last bits differ; use hosts of "
+                   "one kind, or CUDIST_LIBS=own everywhere", cud_rank_host(ranks), mine.library, mine.device, first.library, first.device);
+    TRY(cud_rank_agree(ranks, err));
+done:
+    return status;
+}
+
+/* ---- the output */
+
+static const struct cud_format *format_by_suffix(const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *const dot = strrchr(slash ? slash : path, '.');
+    const struct cud_format *f;
+    for (size_t i = 0; dot && (f = cud_registry_format_at(i)); i++)
+        for (const char *s = strstr(f->suffixes, dot); s; s = strstr(s + 1, dot))
+            if (f->head && (s == f->suffixes || s[-1] == ' ') && (s[strlen(dot)] == ' ' || s[strlen(dot)] == 0))
+                return f;
+    return NULL;
+}
+
+/* By its suffix; else as the input, if that can be written; else .npy. */
+static enum cud_status choose_format(const struct cud_job *job, struct cud_prepared *p, struct cud_err *err)
+{
+    if (strcmp(job->output, "none") == 0)
+        return CUD_OK;
+    const struct cud_format *const as_input = p->input.file[0].format;
+    p->format = strcmp(job->output, "-") == 0 ? NULL : format_by_suffix(job->output);
+    if (!p->format)
+        p->format = as_input->head ? as_input : cud_registry_format("npy");
+    return p->format->head(&p->program.out, p->head, &p->head_bytes, err);
+}
+
+/* auto over several hosts: direct where the output's file system is one that hosts can write together, and a file that rank 0
+ * makes there is seen by all. */
+static enum cud_status hosts_share(const char *output, struct cud_ranks *ranks, bool *share, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    char folder[4096];
+    struct statfs fs;
+    snprintf(folder, sizeof folder, "%s", output);
+    *(strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder) = 0;
+    bool coherent = statfs(*folder ? folder : ".", &fs) == 0 && cud_probe_coherent((unsigned long)fs.f_type & 0xffffffff);
+    TRY(cud_rank_bcast(ranks, &coherent, sizeof coherent, err));
+    *share = false;
+    if (coherent)
+        TRY(cud_probe_shared(ranks, folder, share, err));
+done:
+    return status;
+}
+
+static enum cud_status choose_write(const struct cud_job *job, struct cud_ranks *ranks, struct cud_prepared *p, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    if (!p->format || strcmp(job->output, "-") == 0)
+        p->direct = false;
+    else if (job->write == CUD_WRITE_AUTO && p->binding.hosts > 1)
+        TRY(hosts_share(job->output, ranks, &p->direct, err));
+    else
+        p->direct = job->write != CUD_WRITE_ROOT;
+    p->write = !p->format ? "none" : p->direct ? "direct" : "root";
+done:
+    return status;
+}
+
+/* ---- the plan */
+
+static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
+{
+    const struct cud_program *const g = &p->program;
+    const bool shared = p->binding.device->shared;
+    const struct cud_plan_facts facts = {
+        .rows = g->rows, .in_row_bytes = g->cols_in * cud_type_bytes(g->in.type),
+        .out_row_bytes = g->cols_out * cud_type_bytes(g->out.type), .widest_cols = g->cols_widest, .batch = g->batch,
+        .flat = g->flat, .ordered = strcmp(job->output, "-") == 0, .head_bytes = p->head_bytes, .ranks = ranks,
+        .window_bytes = job->window ? job->window : shared ? WINDOW_SHARED : WINDOW_DEVICE};
+    cud_plan_make(&facts, &p->plan);
+    cud_pipe_bytes(g, &p->plan, shared, &p->host_bytes, &p->device_bytes);
+    p->host_bytes *= p->binding.threads;
+    p->device_bytes *= p->binding.threads;
+}
+
+static uint64_t memory_available(void)
+{
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *const f = fopen("/proc/meminfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib ? (uint64_t)kib << 10 : UINT64_MAX;
+}
+
+static enum cud_status check_memory(const struct cud_prepared *p, struct cud_ranks *ranks, struct cud_err *err)
+{
+    const bool shared = p->binding.device->shared;
+    const uint64_t host = (p->host_bytes + (shared ? p->device_bytes : 0)) * (uint64_t)cud_rank_node_count(ranks);
+    const uint64_t available = memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
+    const char *const cure = p->program.batch ? "a smaller --batch or --threads" : "fewer --threads";
+    if (host > available)
+        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; %s needs less",
+                   (unsigned long long)(p->plan.window_units * p->plan.unit_rows), (unsigned long long)(host >> 20), cud_rank_host(ranks),
+                   (unsigned long long)(available >> 20), p->plan.window_units > 1 ? "a smaller --window" : cure);
+    else if (!shared && free_bytes && p->device_bytes > free_bytes)
+        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB of the GPU, which has %llu MiB free; %s needs less",
+                   (unsigned long long)(p->plan.window_units * p->plan.unit_rows), (unsigned long long)(p->device_bytes >> 20),
+                   (unsigned long long)(free_bytes >> 20), p->plan.window_units > 1 ? "a smaller --window" : cure);
+    return cud_rank_agree(ranks, err);
+}
+
+enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, struct cud_prepared *p, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_loader loader = {.load = load_shared, .self = ranks};
+    TRY(open_input(job, ranks, &p->input, err));
+    TRY(cud_bind(job, ranks, &p->binding, err));
+    (void)cud_program_make(job, &p->input.array, &loader, &p->program, err);
+    TRY(cud_rank_agree(ranks, err));
+    (void)cud_program_load(&p->program, p->binding.device, p->binding.dev, &p->loaded, err);
+    TRY(cud_rank_agree(ranks, err));
+    if (p->program.vendor)
+        TRY(check_vendor(p, ranks, err));
+    (void)choose_format(job, p, err);
+    TRY(cud_rank_agree(ranks, err));
+    TRY(choose_write(job, ranks, p, err));
+    plan(job, cud_rank_count(ranks), p);
+    TRY(check_memory(p, ranks, err));
+done:
+    return status;
+}
+
+void cud_prepared_free(struct cud_prepared *p)
+{
+    cud_loaded_free(p->loaded);
+    cud_program_free(&p->program);
+    cud_binding_free(&p->binding);
+    cud_input_close(&p->input);
+}

@@ -1,0 +1,323 @@
+#include <stdlib.h>
+#include <string.h>
+#include "program.h"
+#include "registry.h"
+
+#define PIECE_ELEMS 16384                  /* on a shared device steps follow one another over so many elements of the widest
+                                            * row at a time (or one unit), so that they find them in the core's own cache */
+
+struct cud_loaded {
+    const struct cud_program *program;
+    const struct cud_device *device;
+    struct cud_dev *dev;
+    const struct cud_kernel *convert, *stats, **kernel;   /* kernel[i]: of step i */
+    void *(*array)[CUD_ARRAYS_MAX];        /* array[i]: device copies of step i's */
+    const struct cud_gemm *gemm;
+};
+
+struct cud_scratch {
+    const struct cud_loaded *loaded;
+    uint64_t unit_rows, piece_rows;
+    void *value[2];                        /* the values between steps */
+    void *wide;                            /* the output as the statistics want it */
+    void *work;
+    struct cud_leaf *leaf;                 /* NULL on a shared device: results go straight to the piece's */
+    struct cud_lost *lost;
+};
+
+static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t max64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+uint64_t cud_program_leaves(const struct cud_program *p, uint64_t unit_rows, uint64_t rows)
+{
+    const uint64_t unit = unit_rows * p->cols_out, rest = rows % unit_rows * p->cols_out;
+    return rows / unit_rows * ((unit + CUD_LEAF - 1) / CUD_LEAF) + (rest + CUD_LEAF - 1) / CUD_LEAF;
+}
+
+/* ---- loading */
+
+static enum cud_status load_array(const struct cud_loaded *l, const struct cud_step *s, size_t i, void **device, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_stream *stream = NULL;
+    void *p = NULL;
+    uint64_t bytes = 0;
+    if (!s->array[i])
+        return CUD_OK;
+    if (!cud_shape_bytes(&s->facts.array[i], cud_type_bytes(s->facts.type), &bytes))
+        return FAIL(err, CUD_EINPUT, "step '%s': an array has more than 2^63 bytes", s->text);
+    TRY(l->device->alloc(l->dev, CUD_ON_DEVICE, bytes, &p, err));
+    TRY(l->device->stream(l->dev, &stream, err));
+    TRY(l->device->put(stream, p, s->array[i], bytes, err));
+    TRY(l->device->wait(stream, err));
+    *device = p;
+    p = NULL;
+done:
+    l->device->stream_free(stream);
+    l->device->free(l->dev, CUD_ON_DEVICE, p);
+    return status;
+}
+
+static enum cud_status find_kernel(const struct cud_loaded *l, const char *name, const struct cud_kernel **kernel, struct cud_err *err)
+{
+    *kernel = cud_registry_kernel(l->device->name, name);
+    return *kernel ? CUD_OK : FAIL(err, CUD_EFAILED, "kernel '%s' was not built for %s", name, l->device->name);
+}
+
+enum cud_status cud_program_load(const struct cud_program *program, const struct cud_device *device, struct cud_dev *dev,
+                                 struct cud_loaded **loaded, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_loaded *l = calloc(1, sizeof *l);
+    if (!l || !(l->kernel = calloc(program->steps + 1, sizeof *l->kernel)) ||
+        !(l->array = calloc(program->steps + 1, sizeof *l->array)))
+        TRY(FAIL(err, CUD_EFAILED, "no memory to load %zu steps", program->steps));
+    l->program = program;
+    l->device = device;
+    l->dev = dev;
+    TRY(find_kernel(l, "convert", &l->convert, err));
+    TRY(find_kernel(l, "stats", &l->stats, err));
+    for (size_t i = 0; i < program->steps; i++) {
+        TRY(find_kernel(l, program->step[i].kernel->name, &l->kernel[i], err));
+        for (size_t k = 0; k < program->step[i].arrays; k++)
+            TRY(load_array(l, &program->step[i], k, &l->array[i][k], err));
+    }
+    char why[200];
+    l->gemm = program->vendor ? device->gemm(dev, why) : NULL;
+    *loaded = l;
+    l = NULL;
+done:
+    cud_loaded_free(l);
+    return status;
+}
+
+void cud_loaded_free(struct cud_loaded *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; l->array && l->program && i < l->program->steps; i++)
+        for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
+            l->device->free(l->dev, CUD_ON_DEVICE, l->array[i][k]);
+    free(l->array);
+    free(l->kernel);
+    free(l);
+}
+
+const char *cud_loaded_vendor(const struct cud_loaded *l) { return l->gemm ? l->gemm->name : NULL; }
+
+/* ---- scratch */
+
+/* Which type the statistics see for a stored type: themselves, or what holds every value exactly. */
+static enum cud_type stats_type(enum cud_type t)
+{
+    return t == CUD_I64 || t == CUD_U64 ? t : cud_type_compute(t);
+}
+
+static bool converts_in(const struct cud_program *p) { return p->steps && (p->in.type != p->compute || p->in.swapped); }
+static bool converts_out(const struct cud_program *p) { return p->steps ? p->out.type != p->compute : p->out.type != p->in.type || p->in.swapped; }
+
+static bool step_in_place(const struct cud_kernel *k) { return k->in_place || k->kind == CUD_MAP; }
+
+/* One step that neither needs its values converted takes them from `in` to `out`; all else goes by way of the buffers. */
+static bool needs_values(const struct cud_program *p) { return p->steps && (p->steps > 1 || converts_in(p) || converts_out(p)); }
+
+bool cud_program_in_place(const struct cud_program *p)
+{
+    return p->cols_in * cud_type_bytes(p->in.type) == p->cols_out * cud_type_bytes(p->out.type) &&
+           (p->steps != 1 || needs_values(p) || step_in_place(p->step[0].kernel));
+}
+
+struct sizes { uint64_t rows, value, wide, work, leaf, lost; };   /* rows: of a piece; bytes */
+
+static struct sizes sizes_of(const struct cud_program *p, bool shared, uint64_t unit_rows, uint64_t rows)
+{
+    struct sizes s = {.rows = rows};
+    if (shared) {
+        const uint64_t units = PIECE_ELEMS / max64(1, p->cols_widest * unit_rows);
+        s.rows = min64(rows, max64(1, p->batch ? 1 : units) * unit_rows);
+    }
+    const enum cud_type wide = stats_type(p->out.type);
+    s.value = needs_values(p) ? s.rows * p->cols_widest * cud_type_bytes(p->compute) : 0;
+    s.wide = wide != p->out.type ? s.rows * p->cols_out * cud_type_bytes(wide) : 0;
+    for (size_t i = 0; i < p->steps; i++)
+        if (p->step[i].kernel->work_bytes)
+            s.work = max64(s.work, p->step[i].kernel->work_bytes(&p->step[i].facts, p->batch ? min64(p->batch, rows) : s.rows));
+    const uint64_t leaves = shared ? 0 : cud_program_leaves(p, unit_rows, rows);
+    s.leaf = leaves * sizeof(struct cud_leaf);
+    s.lost = leaves * sizeof(struct cud_lost);
+    return s;
+}
+
+uint64_t cud_scratch_bytes(const struct cud_program *program, bool shared, uint64_t unit_rows, uint64_t rows)
+{
+    const struct sizes s = sizes_of(program, shared, unit_rows, rows);
+    return 2 * s.value + s.wide + s.work + s.leaf + s.lost;
+}
+
+static enum cud_status room(const struct cud_loaded *l, uint64_t bytes, void **p, struct cud_err *err)
+{
+    return bytes ? l->device->alloc(l->dev, CUD_ON_DEVICE, bytes, p, err) : CUD_OK;
+}
+
+enum cud_status cud_scratch_make(const struct cud_loaded *loaded, uint64_t unit_rows, uint64_t rows, struct cud_scratch **scratch,
+                                 struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct sizes n = sizes_of(loaded->program, loaded->device->shared, unit_rows, rows);
+    struct cud_scratch *s = calloc(1, sizeof *s);
+    if (!s)
+        return FAIL(err, CUD_EFAILED, "no memory for a worker");
+    s->loaded = loaded;
+    s->unit_rows = unit_rows;
+    s->piece_rows = n.rows;
+    void *leaf = NULL, *lost = NULL;
+    TRY(room(loaded, n.value, &s->value[0], err));
+    TRY(room(loaded, n.value, &s->value[1], err));
+    TRY(room(loaded, n.wide, &s->wide, err));
+    TRY(room(loaded, n.work, &s->work, err));
+    TRY(room(loaded, n.leaf, &leaf, err));
+    s->leaf = leaf;
+    TRY(room(loaded, n.lost, &lost, err));
+    s->lost = lost;
+    *scratch = s;
+    s = NULL;
+done:
+    cud_scratch_free(s);
+    return status;
+}
+
+uint64_t cud_scratch_rows(const struct cud_scratch *s) { return s->piece_rows; }
+
+void cud_scratch_free(struct cud_scratch *s)
+{
+    if (!s)
+        return;
+    void *const all[] = {s->value[0], s->value[1], s->wide, s->work, s->leaf, s->lost};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        s->loaded->device->free(s->loaded->dev, CUD_ON_DEVICE, all[i]);
+    free(s);
+}
+
+/* ---- running: one piece that fits the scratch */
+
+struct run {                               /* what every stage of a piece needs */
+    const struct cud_loaded *l;
+    struct cud_scratch *s;
+    struct cud_stream *stream;
+    struct cud_piece piece;
+};
+
+static enum cud_status convert(const struct run *r, enum cud_type from, bool swapped, const void *in, enum cud_type to, void *out,
+                               uint64_t cols, struct cud_lost *lost, struct cud_err *err)
+{
+    const struct cud_call c = {.in = {in}, .out = {out, lost}, .dim = {r->piece.rows * cols, 0, r->s->unit_rows * cols},
+                               .param = {swapped}, .type = from, .type2 = to};
+    return r->l->device->launch(r->stream, r->l->convert, &c, err);
+}
+
+/* Step i, on rows of the piece from row `at`. */
+static enum cud_status launch_step(const struct run *r, size_t i, uint64_t at, uint64_t rows, const char *src, char *dst,
+                                   struct cud_err *err)
+{
+    const struct cud_step *const step = &r->l->program->step[i];
+    const bool flat = r->l->program->flat;
+    const uint64_t cols = flat ? 1 : step->facts.cols, cols_out = flat ? 1 : step->cols_out;
+    const size_t elem = cud_type_bytes(step->facts.type);
+    struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out},
+                         .type = step->facts.type, .gemm = r->l->gemm, .work = r->s->work};
+    for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
+        c.in[1 + k] = r->l->array[i][k];
+    memcpy(c.param, step->facts.param, sizeof c.param);
+    return r->l->device->launch(r->stream, r->l->kernel[i], &c, err);
+}
+
+/* A step that sees batches gets one batch a call. */
+static enum cud_status step(const struct run *r, size_t i, const void *src, void *dst, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const uint64_t batch = r->l->kernel[i]->kind == CUD_BATCHES ? r->s->unit_rows : r->piece.rows;
+    for (uint64_t at = 0; at < r->piece.rows; at += batch)
+        TRY(launch_step(r, i, at, min64(batch, r->piece.rows - at), src, dst, err));
+done:
+    return status;
+}
+
+/* Where step i leaves its values: the last one in `out` if they are stored as they are; in place where it may; else in the
+ * value buffer that its source is not. */
+static void *place_for(const struct run *r, size_t i, void *src)
+{
+    const struct cud_program *const p = r->l->program;
+    const bool in_place = step_in_place(r->l->kernel[i]);
+    if (i + 1 == p->steps && !converts_out(p) && (src != r->piece.out || in_place))
+        return r->piece.out;
+    if (in_place && src != r->piece.in && src != r->piece.out)
+        return src;
+    return src == r->s->value[0] ? r->s->value[1] : r->s->value[0];
+}
+
+static enum cud_status run_steps(const struct run *r, struct cud_lost *lost, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_program *const p = r->l->program;
+    void *at = r->piece.in;
+    if (converts_in(p)) {
+        TRY(convert(r, p->in.type, p->in.swapped, at, p->compute, r->s->value[0], p->cols_in, NULL, err));
+        at = r->s->value[0];
+    }
+    for (size_t i = 0; i < p->steps; i++) {
+        void *const to = place_for(r, i, at);
+        TRY(step(r, i, at, to, err));
+        at = to;
+    }
+    if (at != r->piece.out || (p->steps == 0 && converts_out(p)))
+        TRY(convert(r, p->steps ? p->compute : p->in.type, !p->steps && p->in.swapped, at, p->out.type, r->piece.out, p->cols_out,
+                    lost, err));
+done:
+    return status;
+}
+
+static enum cud_status run_stats(const struct run *r, struct cud_leaf *leaf, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_program *const p = r->l->program;
+    const enum cud_type wide = stats_type(p->out.type);
+    const void *x = r->piece.out;
+    if (wide != p->out.type) {
+        TRY(convert(r, p->out.type, false, x, wide, r->s->wide, p->cols_out, NULL, err));
+        x = r->s->wide;
+    }
+    const struct cud_call c = {.in = {x}, .out = {leaf}, .type = wide,
+        .dim = {r->piece.rows * p->cols_out, r->piece.row0 * p->cols_out, r->s->unit_rows * p->cols_out}};
+    TRY(r->l->device->launch(r->stream, r->l->stats, &c, err));
+done:
+    return status;
+}
+
+/* Does anything have to be done to the bytes at all? */
+static bool untouched(const struct run *r)
+{
+    return r->l->program->steps == 0 && !converts_out(r->l->program) && r->piece.in == r->piece.out;
+}
+
+enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scratch *scratch, struct cud_stream *stream,
+                                const struct cud_piece *piece, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct run r = {loaded, scratch, stream, *piece};
+    const struct cud_program *const p = loaded->program;
+    const bool shared = loaded->device->shared, counts = converts_out(p) && !cud_type_is_float(p->out.type);
+    const uint64_t leaves = cud_program_leaves(p, scratch->unit_rows, piece->rows);
+    struct cud_leaf *const leaf = shared ? piece->leaf : scratch->leaf;
+    struct cud_lost *const lost = shared ? piece->lost : scratch->lost;
+    if (!untouched(&r))
+        TRY(run_steps(&r, counts ? lost : NULL, err));
+    TRY(run_stats(&r, leaf, err));
+    if (!counts)
+        memset(piece->lost, 0, leaves * sizeof *lost);
+    else if (!shared)
+        TRY(loaded->device->get(stream, piece->lost, lost, leaves * sizeof *lost, err));
+    if (!shared)
+        TRY(loaded->device->get(stream, piece->leaf, leaf, leaves * sizeof *leaf, err));
+done:
+    return status;
+}

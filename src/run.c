@@ -1,0 +1,261 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "pipe.h"
+#include "prepare.h"
+#include "progress.h"
+#include "result.h"
+#include "run.h"
+#include "sink.h"
+
+enum { TAG_SIZE = 101, TAG_FORESTS = 102 };     /* apart from the sink's */
+
+struct run {
+    const struct cud_job *job;
+    struct cud_ranks *ranks;
+    struct cud_prepared p;
+    struct cud_sink *sink;
+    struct cud_grove *grove;
+    struct cud_pipe_sums sums;             /* rank 0, after gather: of all ranks */
+    double began, streaming, streamed, closed;
+    char started[32];
+};
+
+/* ---- partials to rank 0 */
+
+
+static size_t grove_bytes(const struct cud_grove *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cud_grove_count(g); i++)
+        n += CUD_FOREST_BYTES(cud_grove_at(g, i)->n);
+    return n;
+}
+
+static enum cud_status send_grove(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_message *m = NULL;
+    uint64_t n = grove_bytes(r->grove);
+    char *const bytes = malloc(n + 1), *at = bytes;
+    if (!bytes)
+        return FAIL(err, CUD_EFAILED, "no memory for %llu bytes of statistics", (unsigned long long)n);
+    for (size_t i = 0; i < cud_grove_count(r->grove); i++) {
+        const struct cud_forest *const f = cud_grove_at(r->grove, i);
+        memcpy(at, f, CUD_FOREST_BYTES(f->n));
+        at += CUD_FOREST_BYTES(f->n);
+    }
+    TRY(cud_rank_send(r->ranks, 0, TAG_SIZE, &n, sizeof n, &m, err));
+    TRY(cud_message_wait(&m, err));
+    if (n)
+        TRY(cud_rank_send(r->ranks, 0, TAG_FORESTS, bytes, n, &m, err));
+    if (n)
+        TRY(cud_message_wait(&m, err));
+done:
+    free(bytes);
+    return status;
+}
+
+static enum cud_status join_forests(struct cud_grove *grove, const char *bytes, size_t n, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    for (size_t at = 0; at < n;) {
+        struct cud_forest f;
+        memcpy(&f, bytes + at, CUD_FOREST_BYTES(0));
+        memcpy(&f, bytes + at, CUD_FOREST_BYTES(f.n));
+        TRY(cud_grove_add(grove, &f, err));
+        at += CUD_FOREST_BYTES(f.n);
+    }
+done:
+    return status;
+}
+
+/* One rank after the other: rank 0's memory does not grow with their number. */
+static enum cud_status receive_grove(struct run *r, int from, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_message *m = NULL;
+    uint64_t n = 0;
+    char *bytes = NULL;
+    TRY(cud_rank_receive(r->ranks, from, TAG_SIZE, &n, sizeof n, &m, err));
+    TRY(cud_message_wait(&m, err));
+    bytes = malloc(n + 1);
+    if (!bytes)
+        TRY(FAIL(err, CUD_EFAILED, "no memory for %llu bytes of statistics", (unsigned long long)n));
+    if (n) {
+        TRY(cud_rank_receive(r->ranks, from, TAG_FORESTS, bytes, n, &m, err));
+        TRY(cud_message_wait(&m, err));
+    }
+    TRY(join_forests(r->grove, bytes, n, err));
+done:
+    free(bytes);
+    return status;
+}
+
+static enum cud_status gather(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const int me = cud_rank_me(r->ranks), count = cud_rank_count(r->ranks);
+    struct cud_pipe_sums *const all = calloc((size_t)count, sizeof *all);
+    if (!all)
+        (void)FAIL(err, CUD_EFAILED, "no memory for the sums of %d ranks", count);
+    TRY(cud_rank_agree(r->ranks, err));
+    TRY(cud_rank_gather(r->ranks, &r->sums, sizeof r->sums, all, err));
+    for (int i = 1; me == 0 && i < count; i++) {
+        r->sums.bytes_read += all[i].bytes_read;
+        r->sums.bytes_written += all[i].bytes_written;
+        r->sums.rows += all[i].rows;
+        r->sums.read += all[i].read;
+        r->sums.compute += all[i].compute;
+        r->sums.write += all[i].write;
+    }
+    if (me != 0)
+        TRY(send_grove(r, err));
+    for (int i = 1; me == 0 && i < count; i++)
+        TRY(receive_grove(r, i, err));
+done:
+    free(all);
+    return status;
+}
+
+/* ---- the end, on rank 0 */
+
+static enum cud_status fold(const struct run *r, struct cud_summary *s, struct cud_err *err)
+{
+    const struct cud_program *const p = &r->p.program;
+    const enum cud_stats_kind kind = cud_stats_kind(p->out.type);
+    static struct cud_forest none;
+    const uint64_t leaves = p->rows ? cud_program_leaves(p, r->p.plan.unit_rows, p->rows) : 0;
+    const struct cud_forest *const f = leaves ? cud_grove_at(r->grove, 0) : &none;
+    if (leaves && (cud_grove_count(r->grove) != 1 || f->from != 0 || f->to != leaves))
+        return FAIL(err, CUD_EFAILED, "the statistics of some rows are missing: this is a fault of cudist, please report it");
+    const struct cud_node all = cud_forest_fold(f, kind);
+    cud_stats_finish(&all, kind, s);
+    return CUD_OK;
+}
+
+static const char *bottleneck(const struct cud_pipe_sums *s, bool writes)
+{
+    if (writes && s->write >= s->read && s->write >= s->compute)
+        return "write";
+    return s->read >= s->compute ? "read" : "compute";
+}
+
+static void warn(const struct cud_summary *s, const struct cud_program *p)
+{
+    const uint64_t cols = cud_shape_cols(&p->out.shape);
+    if (s->nan)
+        cud_say(-1, "warning: %llu of the output's values are NaN, the first in row %llu: sum, mean and the like are NaN too",
+                (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)));
+    if (s->lost.saturated || s->lost.nan_to_zero)
+        cud_say(-1, "warning: the output's type cannot hold all values: %llu were saturated, %llu were NaN and became 0",
+                (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
+}
+
+static enum cud_status finish(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_summary summary;
+    char *json = NULL;
+    size_t n = 0;
+    const struct cud_job *const job = r->job;
+    const bool writes = r->p.format != NULL;
+    TRY(fold(r, &summary, err));
+    const struct cud_run_facts facts = {
+        .program = &r->p.program, .summary = &summary, .binding = &r->p.binding, .mpi_library = cud_rank_library(r->ranks),
+        .vendor_library = cud_loaded_vendor(r->p.loaded), .output = job->output, .write = r->p.write,
+        .window_bytes = r->p.plan.window_units * r->p.plan.unit_rows *
+                        (r->p.plan.facts.in_row_bytes > r->p.plan.facts.out_row_bytes ? r->p.plan.facts.in_row_bytes
+                                                                                    : r->p.plan.facts.out_row_bytes),
+        .start = r->streaming - r->began, .stream = r->streamed - r->streaming, .commit = r->closed - r->streamed,
+        .bytes_read = r->sums.bytes_read, .bytes_written = writes ? r->sums.bytes_written : 0,
+        .bottleneck = bottleneck(&r->sums, writes)};
+    struct cud_run_facts full = facts;
+    memcpy(full.started, r->started, sizeof full.started);
+    TRY(cud_result_json(&full, &json, &n, err));
+    TRY(cud_sink_commit(r->sink, json, n, err));
+    if (job->verbose >= 0) {
+        warn(&summary, &r->p.program);
+        cud_result_print(&full, strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout);
+    }
+done:
+    free(json);
+    return status;
+}
+
+/* ---- the whole */
+
+static enum cud_status open_sink(struct run *r, struct cud_err *err)
+{
+    const struct cud_job *const job = r->job;
+    const struct cud_program *const g = &r->p.program;
+    const struct cud_sink_facts facts = {
+        .path = job->output, .result = job->result, .force = job->force, .direct = r->p.direct, .head = r->p.head,
+        .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = g->rows, .inputs = job->inputs,
+        .input = job->input, .plan = &r->p.plan};
+    return cud_sink_open(&facts, r->ranks, &r->sink, err);
+}
+
+static enum cud_status stream(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_pipe_facts facts = {
+        .input = &r->p.input, .program = &r->p.program, .loaded = r->p.loaded, .binding = &r->p.binding, .plan = &r->p.plan,
+        .sink = r->sink, .ranks = r->ranks, .progress = r->job->progress, .quiet = r->job->verbose < 0};
+    r->grove = cud_grove_make(cud_stats_kind(r->p.program.out.type));
+    if (!r->grove)
+        (void)FAIL(err, CUD_EFAILED, "no memory for the statistics");
+    TRY(cud_rank_agree(r->ranks, err));
+    r->streaming = cud_now();
+    (void)cud_pipe_run(&facts, r->grove, &r->sums, err);
+    TRY(cud_rank_agree(r->ranks, err));
+    r->streamed = cud_now();
+    TRY(gather(r, err));
+    (void)cud_sink_close(r->sink, err);
+    TRY(cud_rank_agree(r->ranks, err));
+    r->closed = cud_now();
+done:
+    return status;
+}
+
+static void note_default(const struct cud_job *job)
+{
+    if (job->default_step && job->verbose >= 0)
+        cud_say(-1, "no step was given: doing -k scale:factor=2 (-k copy takes the values as they are; --help shows more)");
+}
+
+static void set_started(struct run *r)
+{
+    const time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct run r = {.job = job, .ranks = ranks, .began = cud_now()};
+    const int me = cud_rank_me(ranks);
+    set_started(&r);
+    cud_ranks_timeout(ranks, job->timeout);
+    TRY(cud_prepare(job, ranks, &r.p, err));
+    if (me == 0)
+        note_default(job);
+    if (job->dry_run) {
+        if (me == 0)
+            cud_dry_run_print(job, &r.p, stdout);
+        goto done;
+    }
+    TRY(open_sink(&r, err));
+    TRY(stream(&r, err));
+    if (me == 0)
+        (void)finish(&r, err);
+    TRY(cud_rank_agree(ranks, err));
+done:
+    cud_sink_free(r.sink);
+    cud_grove_free(r.grove);
+    cud_prepared_free(&r.p);
+    return status;
+}

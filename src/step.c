@@ -1,0 +1,244 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "number.h"
+#include "registry.h"
+#include "step.h"
+#include "step_parse.h"
+
+#define BATCH_DEFAULT 1024                 /* rows, when a step sees batches and --batch was not given */
+
+/* ---- one parameter */
+
+static enum cud_status number(const char *step, const char *key, const char *text, double *value, struct cud_err *err)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end)
+        return FAIL(err, CUD_EUSAGE, "step '%s': %s=%s is no number", step, key, text);
+    return CUD_OK;
+}
+
+/* The place of text in "a,b,c", or -1. */
+static int choice(const char *choices, const char *text)
+{
+    const size_t n = strlen(text);
+    int place = 0;
+    for (const char *c = choices; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL, place++)
+        if (strncmp(c, text, n) == 0 && (c[n] == ',' || c[n] == 0))
+            return place;
+    return -1;
+}
+
+static enum cud_status array(const struct cud_loader *loader, struct cud_step *s, size_t i, const char *path, struct cud_err *err)
+{
+    const size_t at = s->arrays++;
+    s->facts.param[i] = *path != 0;
+    return *path ? loader->load(loader->self, path, s->facts.type, &s->facts.array[at], &s->array[at], err) : CUD_OK;
+}
+
+static const char *given(const struct cud_step_text *t, const char *key)
+{
+    for (size_t i = 0; i < t->params; i++)
+        if (strcmp(t->param[i].key, key) == 0)
+            return t->param[i].value;
+    return NULL;
+}
+
+static void append(char text[CUD_STEP_TEXT], const char *more)
+{
+    const size_t n = strlen(text);
+    snprintf(text + n, CUD_STEP_TEXT - n, "%s", more);
+}
+
+/* A value as the canonical text has it: quoted where it must be. */
+static void append_quoted(char text[CUD_STEP_TEXT], const char *value)
+{
+    if (!strpbrk(value, ",':")) {
+        append(text, value);
+        return;
+    }
+    append(text, "'");
+    for (const char *c = value; *c; c++)
+        append(text, *c == '\'' ? "''" : (char[2]){*c, 0});
+    append(text, "'");
+}
+
+static enum cud_status parameter(const struct cud_step_text *t, const struct cud_loader *loader, struct cud_step *s, size_t i,
+                                 struct cud_err *err)
+{
+    const struct cud_param *const p = &s->kernel->param[i];
+    const char *value = given(t, p->name);
+    char shown[32];
+    if (!value)
+        value = p->fallback;
+    if (!value)
+        return FAIL(err, CUD_EUSAGE, "step '%s' needs %s= (%s)", t->name, p->name, p->help);
+    enum cud_status status = CUD_OK;
+    const int place = p->kind == CUD_CHOICE ? choice(p->choices, value) : 0;
+    if (p->kind == CUD_NUMBER)
+        status = number(t->name, p->name, value, &s->facts.param[i], err);
+    else if (place < 0)
+        status = FAIL(err, CUD_EUSAGE, "step '%s': %s=%s is none of %s", t->name, p->name, value, p->choices);
+    else if (p->kind == CUD_CHOICE)
+        s->facts.param[i] = place;
+    else
+        status = array(loader, s, i, value, err);
+    if (p->kind == CUD_ARRAY && !*value)
+        return status;                     /* an optional array that was not given is not shown */
+    append(s->text, strchr(s->text, ':') ? "," : ":");
+    append(s->text, p->name);
+    append(s->text, "=");
+    append_quoted(s->text, p->kind == CUD_NUMBER ? cud_number_text(s->facts.param[i], false, shown) : value);
+    return status;
+}
+
+/* ---- one step */
+
+static enum cud_status unknown_kernel(const char *name, struct cud_err *err)
+{
+    const char *names[256];
+    size_t n = 0;
+    const struct cud_kernel *k;
+    for (size_t i = 0; (k = cud_registry_kernel_at(i)) && n < sizeof names / sizeof *names; i++)
+        if (k->kind != CUD_INTERNAL)
+            names[n++] = k->name;
+    const char *const near = cud_registry_nearest(name, names, n);
+    return FAIL(err, CUD_EUSAGE, "no kernel is called '%s'%s%s%s; --list-kernels shows them all", name,
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static enum cud_status known_parameters(const struct cud_step_text *t, const struct cud_kernel *k, struct cud_err *err)
+{
+    const char *names[CUD_PARAMS_MAX];
+    size_t n = 0;
+    for (const struct cud_param *p = k->param; p && p->name; p++)
+        names[n++] = p->name;
+    for (size_t i = 0; i < t->params; i++) {
+        bool known = false;
+        for (size_t j = 0; j < n; j++)
+            known |= strcmp(names[j], t->param[i].key) == 0;
+        const char *const near = known ? NULL : cud_registry_nearest(t->param[i].key, names, n);
+        if (!known)
+            return FAIL(err, CUD_EUSAGE, "step '%s' has no parameter %s=%s%s%s; --list-kernels shows what it takes", t->name,
+                        t->param[i].key, near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
+    }
+    return CUD_OK;
+}
+
+static enum cud_status resolve(const struct cud_step_text *t, const struct cud_loader *loader, struct cud_step *s,
+                               struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    s->kernel = cud_registry_kernel("cpu", t->name);
+    if (!s->kernel || s->kernel->kind == CUD_INTERNAL)
+        return unknown_kernel(t->name, err);
+    TRY(known_parameters(t, s->kernel, err));
+    append(s->text, t->name);
+    for (size_t i = 0; s->kernel->param && s->kernel->param[i].name; i++)
+        TRY(parameter(t, loader, s, i, err));
+    if (strlen(s->text) == CUD_STEP_TEXT - 1)
+        return FAIL(err, CUD_EUSAGE, "step '%s': its parameters are longer than %d characters", t->name, CUD_STEP_TEXT - 1);
+    s->cols_out = s->facts.cols;
+    if (s->kernel->shape)
+        TRY(s->kernel->shape(&s->facts, &s->cols_out, err));
+done:
+    return status;
+}
+
+/* ---- the program */
+
+static enum cud_status add_step(const struct cud_job_step *wanted, const struct cud_loader *loader, uint64_t cols,
+                                struct cud_program *p, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_step_text t = {0};
+    struct cud_step *const s = &p->step[p->steps];
+    TRY(cud_step_parse(wanted->text, &t, err));
+    s->facts = (struct cud_step_facts){.type = p->compute, .cols = cols};
+    p->steps++;                            /* from here on free takes care of it */
+    TRY(resolve(&t, loader, s, err));
+    if (strcmp(s->kernel->name, "copy") == 0)
+        p->steps--;                        /* values pass untouched, whatever their type: no step does that best */
+done:
+    cud_step_text_free(&t);
+    return status;
+}
+
+/* The output's shape: rows as they came in; a row keeps its shape while it keeps its length. */
+static void shape_out(struct cud_program *p, uint64_t cols)
+{
+    p->out.shape = p->in.shape;
+    if (cols == cud_shape_cols(&p->in.shape))
+        return;
+    const uint64_t rows = cud_shape_rows(&p->in.shape);
+    p->out.shape = cols == 1 ? (struct cud_shape){.ndim = 1, .dim = {rows}} : (struct cud_shape){.ndim = 2, .dim = {rows, cols}};
+}
+
+static void measure(const struct cud_job *job, struct cud_program *p, uint64_t cols, uint64_t widest)
+{
+    p->rows = cud_shape_rows(&p->in.shape);
+    p->cols_in = cud_shape_cols(&p->in.shape);
+    p->cols_out = cols;
+    p->cols_widest = widest;
+    p->flat = true;
+    bool batches = false;
+    for (size_t i = 0; i < p->steps; i++) {
+        p->flat &= p->step[i].kernel->kind == CUD_MAP;
+        batches |= p->step[i].kernel->kind == CUD_BATCHES;
+    }
+    p->vendor = batches;
+    if (batches)
+        p->batch = job->batch ? job->batch : BATCH_DEFAULT;
+    if (p->flat) {
+        p->rows *= p->cols_in;
+        p->cols_in = p->cols_out = p->cols_widest = 1;
+    }
+    if (p->cols_out == 0)                  /* rows of no elements: nothing to do or to write */
+        p->rows = 0;
+}
+
+static enum cud_status check_size(const struct cud_program *p, struct cud_err *err)
+{
+    uint64_t bytes;
+    if (!cud_shape_bytes(&p->out.shape, 8, &bytes))
+        return FAIL(err, CUD_EINPUT, "the output would have more than 2^63 bytes");
+    return CUD_OK;
+}
+
+enum cud_status cud_program_make(const struct cud_job *job, const struct cud_array *in, const struct cud_loader *loader,
+                                 struct cud_program *program, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_program p = {.in = *in, .compute = cud_type_compute(in->type)};
+    uint64_t cols = cud_shape_cols(&in->shape), widest = cols;
+    p.step = calloc(job->steps + 1, sizeof *p.step);
+    if (!p.step)
+        TRY(FAIL(err, CUD_EFAILED, "no memory for %zu steps", job->steps));
+    for (size_t i = 0; i < job->steps; i++) {
+        const size_t before = p.steps;
+        TRY(add_step(&job->step[i], loader, cols, &p, err));
+        if (p.steps > before)
+            cols = p.step[before].cols_out;
+        widest = cols > widest ? cols : widest;
+    }
+    p.out.type = job->has_out_type ? job->out_type : p.steps && !cud_type_is_float(in->type) ? p.compute : in->type;
+    shape_out(&p, cols);
+    measure(job, &p, cols, widest);
+    TRY(check_size(&p, err));
+    *program = p;
+done:
+    if (status != CUD_OK)
+        cud_program_free(&p);
+    return status;
+}
+
+void cud_program_free(struct cud_program *program)
+{
+    for (size_t i = 0; i < program->steps; i++)
+        for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
+            free(program->step[i].array[k]);
+    free(program->step);
+    *program = (struct cud_program){0};
+}

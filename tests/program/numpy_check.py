@@ -1,0 +1,200 @@
+"""Kernels, conversions and statistics of the whole program against NumPy, on random and special values.  Run by numpy.t."""
+import json, os, subprocess, sys, tempfile
+import numpy as np
+
+CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("CUDIST")}
+RNG = np.random.default_rng(5)
+TYPES = {"bool": "?", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8",
+         "f16": "f2", "f32": "f4", "f64": "f8"}
+count = bad = 0
+
+
+def ok(good, text, why=""):
+    global count, bad
+    count += 1
+    bad += not good
+    print(f"{'' if good else 'not '}ok {count} - {text}" + ("" if good else f"\n# {why}"), flush=True)
+
+
+def run(x, *args, fails=False):
+    """The output as NumPy reads it, and the result."""
+    np.save("in.npy", x)
+    line = [CUDIST, "in.npy", "-q", "-f", "-o", "out.npy", *args]
+    done = subprocess.run(["timeout", "60", *line], env=ENV, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        return None, done.stderr
+    with open("out.npy.json") as f:
+        return np.load("out.npy"), json.load(f)["result"]
+
+
+def values(kind, shape):
+    if kind == "bool":
+        return RNG.integers(0, 2, shape).astype("?")
+    dtype = np.dtype(TYPES[kind])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return RNG.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    x = RNG.normal(0, 3, shape).astype(dtype)
+    flat = x.reshape(-1)
+    info = np.finfo(dtype)
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, info.max, info.min, info.tiny, info.smallest_subnormal, 1, -1], dtype)
+    flat[RNG.choice(flat.size, special.size, replace=False)] = special
+    return x
+
+
+def compute(kind):
+    return np.float64 if kind in ("f64", "i32", "u32", "i64", "u64") else np.float32
+
+
+def ulps(got, want):
+    """The largest distance in units in the last place of got's type; NaN equals NaN."""
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    with np.errstate(all="ignore"):
+        off = np.abs(got.astype("f8") - want.astype("f8")) / np.spacing(np.abs(want).astype(got.dtype)).astype("f8")
+    off = np.where(same, 0, np.where(np.isfinite(off), off, np.inf))
+    return off.max(initial=0)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def kernels():
+    w, b = RNG.normal(size=(21, 9)), RNG.normal(size=9)
+    np.save("w.npy", w), np.save("b.npy", b), np.save("wt.npy", w.T.copy())
+    table = [("scale:factor=0.3", lambda x, t: x * t(0.3), 0), ("affine:scale=3,shift=-7", lambda x, t: t(3) * x + t(-7), 0),
+             ("relu", lambda x, t: np.where(np.isnan(x), x, np.where(x > 0, x, t(0))), 0), ("exp", lambda x, t: np.exp(x.astype("f8")), 2),
+             ("log", lambda x, t: np.log(x.astype("f8")), 2), ("tanh", lambda x, t: np.tanh(x.astype("f8")), 2)]
+    with np.errstate(all="ignore"):
+        for kind in TYPES:
+            x = values(kind, (501, 21))
+            for text, want, limit in table:
+                got, result = run(x, "-k", text)
+                if got is None:
+                    ok(False, f"{text} of {kind}", result)
+                    continue
+                t = compute(kind)
+                expect = want(x.astype(t), t).astype(t)
+                expect = expect.astype("f2") if kind == "f16" else expect
+                off = ulps(got, expect)
+                ok(got.shape == x.shape and got.dtype == expect.dtype and off <= limit, f"{text} of {kind}: {off:.2f} ulp",
+                   f"{got.dtype}{got.shape}, want {expect.dtype}{x.shape}")
+    x = RNG.normal(0, 3, (1003, 21))
+    for t, close in (("f4", 2e-6), ("f8", 1e-14)):
+        y = x.astype(t)
+        rows = [("sum", y.sum(1, dtype="f8")), ("softmax", softmax(y.astype("f8"))),
+                ("dense:weights=w.npy,bias=b.npy,activation=tanh", np.tanh(y.astype("f8") @ w.astype(t).astype("f8") + b.astype(t))),
+                ("dense:weights=wt.npy,layout=out-in,activation=relu", np.maximum(y.astype("f8") @ w.astype(t).astype("f8"), 0))]
+        for text, want in rows:
+            for libs in ("own", "vendor"):
+                ENV["CUDIST_LIBS"] = libs
+                got, result = run(y, "-k", text, "-b", "64")
+                good = got is not None and got.shape == want.shape and got.dtype == y.dtype and np.allclose(got, want, close, close * 20)
+                ok(good, f"{text} of {t}, {libs}", result if got is None else f"{got.shape} {np.abs(got - want).max()}")
+    del ENV["CUDIST_LIBS"]
+
+
+def converted(x, to):
+    """What --out-dtype means: half to even, saturated, NaN is 0; and what it counts."""
+    if to == "bool":
+        return np.where(np.isnan(x), False, x != 0), None
+    info = np.iinfo(TYPES[to])
+    r = np.rint(x)
+    low, high = r < float(info.min), r > float(info.max)
+    if to in ("i64", "u64", "i32", "u32"):
+        high = r >= float(info.max) + (to in ("i32", "u32"))
+    nan = np.isnan(x)
+    with np.errstate(all="ignore"):
+        y = np.where(nan | low | high, 0, r).astype(TYPES[to])
+    y = np.where(low, info.min, np.where(high, info.max, y)).astype(TYPES[to])
+    exact_top = (r == float(info.max) + 1) if to == "i64" else np.zeros(x.shape, bool)
+    return y, {"nan_to_zero": int(nan.sum()), "saturated": int((low | high | exact_top).sum()),
+               "rounded": int(((r != x) & ~nan & ~low & ~high).sum())}
+
+
+def conversions():
+    for source in ("f32", "f64"):
+        for to in TYPES:
+            with np.errstate(all="ignore"):
+                x = (values(source, 20011) * 10 ** RNG.uniform(-1, 5, 20011)).astype(TYPES[source])
+                got, result = run(x, "-k", "copy", "--out-dtype", to)
+                if TYPES[to][0] == "f":
+                    want, lost = x.astype(TYPES[to]), {"rounded": 0, "saturated": 0, "nan_to_zero": 0}
+                else:
+                    want, lost = converted(x.astype("f8"), to)
+            good = got is not None and got.dtype == want.dtype and np.array_equal(got, want, equal_nan=got.dtype.kind == "f")
+            good = good and (lost is None or result["converted"] == lost)
+            ok(good, f"{source} to {to}", result if got is None else f"{result['converted']}, want {lost}; differ at "
+               f"{np.nonzero(got != want)[0][:3]}")
+    for source in ("i64", "u64", "i32", "u8"):
+        for to in TYPES:
+            x = values(source, 5003)
+            got, result = run(x, "-k", "copy", "--out-dtype", to)
+            if TYPES[to][0] == "f":
+                with np.errstate(all="ignore"):
+                    want = x.astype(TYPES[to])
+            elif to == "bool":
+                want = x != 0
+            else:
+                info = np.iinfo(TYPES[to])
+                want = np.array([min(max(int(v), info.min), info.max) for v in x], TYPES[to])
+            ok(got is not None and got.dtype == want.dtype and np.array_equal(got, want), f"{source} to {to}",
+               result if got is None else f"differ at {np.nonzero(got != want)[0][:3]}: {got[got != want][:3]} want {want[got != want][:3]}")
+    x = values("f32", 5000)
+    bits, result = run(x, "-k", "copy", "--out-dtype", "bf16")
+    ok(bits is not None and bits.dtype == np.dtype("V2"), "bf16 is written as |V2", result)
+    # Round to nearest, ties to even, on the bits; NaN is 7fc0.
+    u = x.view("u4").astype("u8")
+    want = np.where(np.isnan(x), 0x7fc0, (u + 0x7fff + (u >> 16 & 1)) >> 16).astype("u2")
+    ok(bits is not None and np.array_equal(bits.view("u2"), want), "f32 to bf16")
+    np.save("bf.npy", bits)
+    back = subprocess.run([CUDIST, "bf.npy", "--dtype", "bf16", "-k", "copy", "--out-dtype", "f32", "-o", "back.npy", "-f", "-q"], env=ENV,
+                          capture_output=True, text=True)
+    ok(back.returncode == 0 and np.array_equal(np.load("back.npy").view("u4"), want.astype("u4") << 16), "bf16 to f32", back.stderr)
+
+
+def statistics():
+    for kind in TYPES:
+        for shape in ((30011,), (1003, 17)):
+            x = values(kind, shape)
+            if x.dtype.kind == "f":
+                x = np.nan_to_num(x, nan=1, posinf=2, neginf=-2)
+                if kind == "f64":
+                    x = np.clip(x, -1e100, 1e100)
+            got, result = run(x, "-k", "copy")
+            if got is None:
+                ok(False, f"statistics of {kind} {shape}", result)
+                continue
+            s, y = result["statistics"], x.astype("f8").reshape(x.shape[0], -1)
+            col = y.shape[1]
+            first = lambda i: [int(i) // col, int(i) % col]
+            want = {"count": x.size, "nan": 0, "pos_inf": 0, "neg_inf": 0, "argmin": first(x.argmin()), "argmax": first(x.argmax())}
+            exact = {k: s[k] for k in want}
+            number = lambda v: float(v) if not isinstance(v, str) else float(int(v)) if v.lstrip("-").isdigit() else float(v)
+            close = all(np.isclose(number(s[k]), w, 1e-12, 1e-12 * np.abs(y).max()) for k, w in
+                        (("mean", y.mean()), ("std", y.std()), ("rms", np.sqrt((y * y).mean())), ("min", y.min()), ("max", y.max()),
+                         ("sum", y.sum())))
+            close = close and np.isclose(number(s["variance"]), y.var(), 1e-10) and np.isclose(number(s["variance_sample"]), y.var(ddof=1), 1e-10)
+            whole = x.dtype.kind not in "iub" or int(s["sum"]) == sum(int(v) for v in x.reshape(-1))
+            ok(exact == want and close and whole and np.array_equal(got, x), f"statistics of {kind} {shape}", f"{s}, want {want}")
+    x = RNG.normal(size=(100, 3))
+    x[41, 2], x[40, 1], x[7, 0] = np.nan, np.inf, -np.inf
+    s = run(x, "-k", "copy")[1]["statistics"]
+    ok(s["nan"] == 1 and s["pos_inf"] == 1 and s["neg_inf"] == 1 and s["first_nan_row"] == 41 and s["mean"] == "nan" and
+       s["max"] == "inf" and s["argmax"] == [40, 1] and s["min"] == "-inf", "NaN and infinities are counted and propagate", s)
+    for shape in ((0,), (0, 5), (5, 0), ()):
+        got, result = run(np.ones(shape), "-k", "scale")
+        s = result["statistics"] if got is not None else result
+        ok(got is not None and got.shape == shape and s["count"] == got.size, f"shape {shape}", s)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    kernels()
+    conversions()
+    statistics()
+    os.chdir("/")
+print(f"1..{count}")
+sys.exit(bad != 0)

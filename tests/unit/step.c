@@ -1,0 +1,111 @@
+/* Steps: their texts, their parameters, the program they make. */
+#include <stdlib.h>
+#include <string.h>
+#include "step.h"
+#include "step_parse.h"
+#include "tap.h"
+
+static void test_parse(void)
+{
+    static const struct { const char *text, *name, *params; } good[] = {
+        {"relu", "relu", ""},
+        {"scale:factor=2", "scale", "factor=2;"},
+        {"affine:scale=2,shift=-1e3", "affine", "scale=2;shift=-1e3;"},
+        {"dense:weights='a,b:c=d.npy',bias=x:y.npy", "dense", "weights=a,b:c=d.npy;bias=x:y.npy;"},
+        {"f:o=o.cu:entry=main", "f:o=o.cu", "entry=main;"},
+        {"a:b.cu", "a:b.cu", ""},
+        {"it's.cu:n=1", "it's.cu", "n=1;"},
+        {"x:k='it''s'", "x", "k=it's;"},
+        {"x:k=", "x", "k=;"},
+        {"x:block=n/4,grid='rows,2'", "x", "block=n/4;grid=rows,2;"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct cud_step_text t = {0};
+        struct cud_err err = {0};
+        char params[200] = "";
+        const int fine = cud_step_parse(good[i].text, &t, &err) == CUD_OK;
+        for (size_t k = 0; fine && k < t.params; k++)
+            snprintf(params + strlen(params), sizeof params - strlen(params), "%s=%s;", t.param[k].key, t.param[k].value);
+        ok(fine && strcmp(t.name, good[i].name) == 0 && strcmp(params, good[i].params) == 0, "%s: '%s' and '%s'", good[i].text,
+           fine ? t.name : err.text, params);
+        cud_step_text_free(&t);
+    }
+    static const char *const bad[] = {"x:k='open", "x:a=1,a=2", "x:a=1,,b=2", "x:a=1,b"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct cud_step_text t = {0};
+        struct cud_err err = {0};
+        ok(cud_step_parse(bad[i], &t, &err) == CUD_EUSAGE, "%s is refused: %s", bad[i], err.text);
+    }
+}
+
+/* Any path is a 3 x 2 array of ones; "absent" is not there. */
+static enum cud_status load(void *self, const char *path, enum cud_type as, struct cud_shape *shape, void **values, struct cud_err *err)
+{
+    (void)self;
+    if (strcmp(path, "absent") == 0)
+        return FAIL(err, CUD_EINPUT, "%s: no such file", path);
+    *shape = (struct cud_shape){.ndim = 2, .dim = {3, 2}};
+    *values = calloc(6, cud_type_bytes(as));
+    return CUD_OK;
+}
+
+static enum cud_status make(const char *const *texts, enum cud_type type, struct cud_shape shape, struct cud_program *p, struct cud_err *err)
+{
+    static const struct cud_loader loader = {.load = load};
+    struct cud_job_step steps[8];
+    struct cud_job job = {.step = steps};
+    for (; texts[job.steps]; job.steps++)
+        steps[job.steps] = (struct cud_job_step){'k', (char *)texts[job.steps]};
+    const struct cud_array in = {.shape = shape, .type = type};
+    return cud_program_make(&job, &in, &loader, p, err);
+}
+
+static void test_program(void)
+{
+    const struct cud_shape shape = {.ndim = 2, .dim = {10, 3}};
+    static const struct { const char *text[4]; enum cud_type in, out; uint64_t rows, cols_out, batch; bool flat; const char *canonical; } t[] = {
+        {{"scale"}, CUD_F32, CUD_F32, 30, 1, 0, true, "scale:factor=2"},
+        {{"scale:factor=0.1"}, CUD_F16, CUD_F16, 30, 1, 0, true, "scale:factor=0.1"},
+        {{"scale", "relu"}, CUD_U8, CUD_F32, 30, 1, 0, true, "scale:factor=2"},
+        {{"scale"}, CUD_I32, CUD_F64, 30, 1, 0, true, "scale:factor=2"},
+        {{"copy"}, CUD_I64, CUD_I64, 30, 1, 0, true, NULL},
+        {{"softmax"}, CUD_F64, CUD_F64, 10, 3, 0, false, "softmax"},
+        {{"sum"}, CUD_F32, CUD_F32, 10, 1, 0, false, "sum"},
+        {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false, "dense:weights=w.npy,activation=none,layout=in-out"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct cud_program p = {0};
+        struct cud_err err = {0};
+        const int fine = make(t[i].text, t[i].in, shape, &p, &err) == CUD_OK;
+        ok(fine && p.out.type == t[i].out && p.rows == t[i].rows && p.cols_out == t[i].cols_out && p.batch == t[i].batch &&
+           p.flat == t[i].flat && (t[i].canonical ? strcmp(p.step[0].text, t[i].canonical) == 0 : p.steps == 0),
+           "%s of %s makes %s, %llu rows of %llu: %s", t[i].text[0], cud_type_name(t[i].in), cud_type_name(p.out.type),
+           (unsigned long long)p.rows, (unsigned long long)p.cols_out, fine && p.steps ? p.step[0].text : err.text);
+        cud_program_free(&p);
+    }
+}
+
+static void test_refused(void)
+{
+    const struct cud_shape shape = {.ndim = 2, .dim = {10, 4}};
+    static const struct { const char *text; enum cud_status status; const char *says; } t[] = {
+        {"sofmax", CUD_EUSAGE, "softmax"}, {"scale:facto=2", CUD_EUSAGE, "factor"}, {"scale:factor=two", CUD_EUSAGE, "two"},
+        {"scale:factor=", CUD_EUSAGE, "factor="}, {"convert", CUD_EUSAGE, "no kernel"}, {"dense", CUD_EUSAGE, "weights="},
+        {"dense:weights=absent", CUD_EINPUT, "absent"}, {"dense:weights=w.npy", CUD_EINPUT, "4"},
+        {"dense:weights=w.npy,activation=rel", CUD_EUSAGE, "none,relu,tanh"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct cud_program p = {0};
+        struct cud_err err = {0};
+        const enum cud_status status = make((const char *[]){t[i].text, NULL}, CUD_F32, shape, &p, &err);
+        ok(status == t[i].status && strstr(err.text, t[i].says), "%s is refused: %s", t[i].text, err.text);
+    }
+}
+
+int main(void)
+{
+    test_parse();
+    test_program();
+    test_refused();
+    return done_testing();
+}
