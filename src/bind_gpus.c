@@ -73,17 +73,12 @@ static void node_fill(struct node *n, const struct cud_seen *seen, int ranks, in
 /* A place for a member under the limit, moving others if need be. */
 static bool place(struct node *n, int m, int limit)
 {
-    int best = -1;
-    for (int d = 0; d < n->count[m]; d++) {
-        const int load = n->load[n->gpu[m][d]];
-        if (load < limit && (best < 0 || load < n->load[n->gpu[m][best]]))
-            best = d;
-    }
-    if (best >= 0) {
-        n->load[n->gpu[m][best]]++;
-        n->seat[m] = best;
-        return true;
-    }
+    for (int d = 0; d < n->count[m]; d++)
+        if (n->load[n->gpu[m][d]] < limit) {
+            n->load[n->gpu[m][d]]++;
+            n->seat[m] = d;
+            return true;
+        }
     for (int d = 0; d < n->count[m]; d++) {
         const int g = n->gpu[m][d];
         if (n->tried[g])

@@ -296,8 +296,8 @@ void cud_lock_drop(struct cud_lock *l)
     char text[TEXT_MAX];
     struct owner now;
     struct cud_err ignored = { 0 };
-    if (same_file(l->fd, l->path) && !lock_read(l->fd, l->path, text, &ignored) && owner_parse(text, &now) &&
-        !strcmp(now.run, l->me.run))
+    bool others = lock_read(l->fd, l->path, text, &ignored) == CUD_OK && owner_parse(text, &now) && strcmp(now.run, l->me.run);
+    if (!others && same_file(l->fd, l->path))
         unlink(l->path);
     close(l->fd);
     free(l->path);

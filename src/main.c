@@ -1,5 +1,6 @@
 /* cudist: applies a program to every row of an array, on as many devices as there are ranks. */
 #include "config.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static enum cud_status say_text(const struct cud_job *job, struct cud_err *err)
     case CUD_INFO: status = cud_info_print(job->info, &job->given, stdout, err); break;
     case CUD_RUN: break;
     }
-    if (status == CUD_OK && (fflush(stdout) != 0 || ferror(stdout)))
+    if (status == CUD_OK && (fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)      /* cudist --help | head is fine */
         status = FAIL(err, CUD_EFAILED, "writing to stdout failed");
     return status;
 }
@@ -44,10 +45,15 @@ done:
     return status;
 }
 
-static void complain(const struct cud_err *err, int count)
+static void complain(const struct cud_job *job, const struct cud_err *err, int count)
 {
-    if (err->status != CUD_OK)
-        cud_say(count > 1 && err->rank > 0 ? err->rank : -1, "%s", err->text);
+    const int rank = count > 1 && err->rank > 0 ? err->rank : -1;
+    if (err->status == CUD_OK)
+        return;
+    if (job->verbose >= 2)
+        cud_say(rank, "%s (%s)", err->text, err->where);
+    else
+        cud_say(rank, "%s", err->text);
 }
 
 /* With ranks: rank 0's error, or the job's own, is everyone's. */
@@ -55,13 +61,13 @@ static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err
 {
     struct cud_ranks *ranks = NULL;
     if (cud_ranks_start(&argc, &argv, &ranks, err) != CUD_OK) {
-        complain(err, 1);
+        complain(job, err, 1);
         return err->status;
     }
     if (cud_rank_agree(ranks, err) == CUD_OK && share_job(ranks, job, err) == CUD_OK && job->action == CUD_RUN)
         (void)cud_run(job, ranks, err);
     if (cud_rank_me(ranks) == 0)
-        complain(err, cud_rank_count(ranks));
+        complain(job, err, cud_rank_count(ranks));
     return cud_ranks_finish(ranks, err->status);
 }
 
@@ -75,7 +81,7 @@ int main(int argc, char **argv)
     if (rank == 0 && cud_job_read(argc, argv, &job, &err) == CUD_OK)
         (void)say_text(&job, &err);
     if (count == 1 && (err.status != CUD_OK || job.action != CUD_RUN)) {
-        complain(&err, 1);
+        complain(&job, &err, 1);
         code = err.status;
     } else {
         code = with_ranks(argc, argv, &job, &err);

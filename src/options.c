@@ -231,7 +231,7 @@ static const struct cud_option table[] = {
     {"result", 0, "PATH", NULL, CUD_GROUP_OUTPUT, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(result), set_output,
      "statistics and facts of the run as JSON; - is stdout, none is no file (default: OUTPUT.json; none if OUTPUT is no file)"},
     {"write", 0, "WAY", "auto", CUD_GROUP_OUTPUT, EVERYWHERE, CUD_LAST, CUD_RUN, "auto direct root", AT(write), set_write,
-     "direct: each rank writes its rows; root: rank 0 writes all; auto: direct on one host, else root"},
+     "direct: each rank writes its rows; root: rank 0 writes all; auto: direct where the file system allows"},
 
     {"device", 'd', "DEVICE", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto cpu cuda", AT(device), set_word,
      "auto, cpu or cuda; auto: cuda where every rank has a GPU of its own, cpu where no rank sees one"},

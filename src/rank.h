@@ -27,7 +27,7 @@ struct cud_report {
 };
 
 /* Starts MPI (FUNNELED), refuses singletons (srun without PMI starts N programs that each think they are rank 0 of 1),
- * installs the signal handlers and starts the watchdog (no deadline yet). */
+ * installs the signal handlers and starts the watchdog.  The deadline is 300 s until cud_ranks_timeout says otherwise. */
 enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **ranks, struct cud_err *err);
 /* The deadline of every wait from now on; 0: never. */
 void cud_ranks_timeout(struct cud_ranks *r, double seconds);

@@ -22,6 +22,7 @@ static long ranks_expected(void)
     return 0;
 }
 
+#define FIRST_TIMEOUT 300                  /* seconds, until the job's own is known */
 #define CURE "use srun --mpi=pmix (srun --mpi=list shows what this Slurm has), or mpirun of the MPI that cudist was built with"
 
 /* Where every one of the launcher's programs has the same to say, one does. */
@@ -158,6 +159,7 @@ enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **rank
     cud_signals_catch(launcher, r->me == 0);
     TRY(cud_watchdog_start(&r->watchdog, err));
     TRY(find_ranks(r, err));
+    cud_ranks_timeout(r, FIRST_TIMEOUT);
     *ranks = r;
     return CUD_OK;
 done:

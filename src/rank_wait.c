@@ -80,10 +80,10 @@ void cud_ranks_complete(struct cud_ranks *r, MPI_Request *request)
 enum cud_status cud_rank_pump(struct cud_ranks *r, const struct cud_report *mine, bool *others_failed, struct cud_err *err)
 {
     const struct cud_report *before = &r->mine.report;
-    const bool changed = memcmp(mine, before, sizeof *mine) != 0;
-    if (changed || !cud_report_busy(mine))
+    const bool first_rows = cud_report_busy(mine) && before->row0 == before->row1 && before->rows_done == 0;
+    if (memcmp(mine, before, sizeof *mine) != 0 || !cud_report_busy(mine))
         r->moved = cud_ranks_now();
-    r->urgent |= mine->phase != before->phase || mine->status != before->status;
+    r->urgent |= first_rows || mine->phase != before->phase || mine->status != before->status;
     r->mine.report = *mine;
     cud_ranks_turn(r);
     *others_failed = r->failed;

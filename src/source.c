@@ -169,7 +169,7 @@ static enum cud_status append(struct cud_input *in, size_t k, struct cud_err *er
     } else {
         TRY(check_like(&in->file[0], &in->file[k], err));
         in->array.shape.dim[0] += a->shape.dim[0];   /* two numbers below 2^63 */
-        if (in->array.shape.dim[0] > INT64_MAX || !cud_flat_bytes(&in->array.shape, cud_type_bytes(a->type), &bytes))
+        if (in->array.shape.dim[0] > INT64_MAX || !cud_shape_bytes(&in->array.shape, cud_type_bytes(a->type), &bytes))
             TRY(FAIL(err, CUD_EINPUT, "%s: with it the inputs have 2^63 bytes or more", in->file[k].path));
     }
     in->first[k + 1] = in->first[k] + elems_of(&a->shape);
@@ -323,7 +323,7 @@ static enum cud_status load(const struct cud_source *s, enum cud_type as, void *
     uint64_t n = elems_of(&s->array.shape), bytes;
     size_t each = cud_type_bytes(s->array.type);
     void *stored = NULL, *to = NULL;
-    if (!cud_flat_bytes(&s->array.shape, sizeof(double), &bytes) || (stored = malloc(n * each + 1)) == NULL ||
+    if (!cud_shape_bytes(&s->array.shape, sizeof(double), &bytes) || (stored = malloc(n * each + 1)) == NULL ||
         (to = malloc(n * cud_type_bytes(as) + 1)) == NULL)
         TRY(FAIL(err, CUD_EFAILED, "%s: not enough memory for its %" PRIu64 " values", s->path, n));
     if (n > 0)

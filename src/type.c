@@ -40,15 +40,13 @@ uint64_t cud_shape_cols(const struct cud_shape *s)
 bool cud_shape_bytes(const struct cud_shape *s, size_t elem_bytes, uint64_t *bytes)
 {
     uint64_t n = elem_bytes;
-    for (unsigned i = 0; i < s->ndim; i++)
-        if (s->dim[i] == 0) {
-            *bytes = 0;
-            return true;
-        }
-    for (unsigned i = 0; i < s->ndim; i++)
-        if (__builtin_mul_overflow(n, s->dim[i], &n) || n > INT64_MAX)
+    bool empty = false;
+    for (unsigned i = 0; i < s->ndim; i++) {
+        empty |= s->dim[i] == 0;
+        if (s->dim[i] != 0 && (__builtin_mul_overflow(n, s->dim[i], &n) || n > INT64_MAX))
             return false;
-    *bytes = n;
+    }
+    *bytes = empty ? 0 : n;
     return true;
 }
 
@@ -72,7 +70,7 @@ enum cud_status cud_shape_parse(const char *text, struct cud_shape *s, struct cu
         return FAIL(err, CUD_EUSAGE, "shape '%s': '%s' is not expected; write it like 1000x16", text, at);
     uint64_t bytes;
     if (!cud_shape_bytes(&shape, 8, &bytes))
-        return FAIL(err, CUD_EUSAGE, "shape '%s': more than 2^63 bytes", text);
+        return FAIL(err, CUD_EUSAGE, "shape '%s': it makes 2^63 bytes or more; wanted less than 2^63 bytes", text);
     *s = shape;
     return CUD_OK;
 }

@@ -138,19 +138,6 @@ done:
 
 /* ---- arrays */
 
-bool cud_flat_bytes(const struct cud_shape *shape, size_t elem_bytes, uint64_t *bytes)
-{
-    uint64_t all = elem_bytes;
-    bool empty = false;
-    for (unsigned i = 0; i < shape->ndim; i++) {
-        empty |= shape->dim[i] == 0;
-        if (shape->dim[i] != 0 && (__builtin_mul_overflow(all, shape->dim[i], &all) || all > INT64_MAX))
-            return false;
-    }
-    *bytes = empty ? 0 : all;
-    return true;
-}
-
 bool cud_shape_same(const struct cud_shape *a, const struct cud_shape *b)
 {
     return a->ndim == b->ndim && memcmp(a->dim, b->dim, a->ndim * sizeof a->dim[0]) == 0;
@@ -211,7 +198,7 @@ static enum cud_status check_size(const struct cud_source *source, struct cud_er
     char shape[CUD_SHAPE_TEXT];
     uint64_t bytes;
     cud_shape_text(&a->shape, shape);
-    if (!cud_flat_bytes(&a->shape, cud_type_bytes(a->type), &bytes) || bytes > INT64_MAX - source->offset)
+    if (!cud_shape_bytes(&a->shape, cud_type_bytes(a->type), &bytes) || bytes > INT64_MAX - source->offset)
         return FAIL(err, CUD_EINPUT, "%s: a shape of %s is too big: 2^63 bytes or more", source->path, shape);
     uint64_t end = source->offset + bytes, have = flat->file_bytes;
     if (have == end)

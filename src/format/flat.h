@@ -14,9 +14,6 @@ enum cud_status cud_file_read(int fd, const char *path, void *dst, uint64_t byte
  * file whole).  identity[0] is the upper half. */
 enum cud_status cud_file_identity(int fd, const char *path, uint64_t identity[2], struct cud_err *err);
 
-/* The bytes of an array.  false: it, or an array of its dimensions other than 0, would have 2^63 bytes or more. */
-bool cud_flat_bytes(const struct cud_shape *shape, size_t elem_bytes, uint64_t *bytes);
-
 bool cud_shape_same(const struct cud_shape *a, const struct cud_shape *b);
 
 /* What was given (--dtype, --shape, --offset) must not contradict what the source says by itself. */

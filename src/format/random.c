@@ -208,7 +208,7 @@ static enum cud_status read_shape(const struct tail *t, enum cud_type type, stru
         TRY(FAIL(err, CUD_EUSAGE, "%s: say how much, for example random:shape=1000000x16,dist=uniform,seed=1", t->path));
     if (cud_shape_parse(t->value[SHAPE], shape, &why) != CUD_OK)
         TRY(FAIL(err, CUD_EUSAGE, "%s: %s", t->path, why.text));
-    if (!cud_flat_bytes(shape, cud_type_bytes(type), &bytes))
+    if (!cud_shape_bytes(shape, cud_type_bytes(type), &bytes))
         TRY(bad(t, SHAPE, "less than 2^63 bytes", err));
 done:
     return status;

@@ -102,7 +102,7 @@ static void test_bytes(void)
     int good = 1;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         uint64_t bytes = 0;
-        good &= cud_flat_bytes(&shapes[i].shape, 8, &bytes) == shapes[i].fits && bytes == shapes[i].bytes;
+        good &= cud_shape_bytes(&shapes[i].shape, 8, &bytes) == shapes[i].fits && bytes == shapes[i].bytes;
     }
     ok(good, "sizes of shapes, up to 2^63");
 }

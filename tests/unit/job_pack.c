@@ -179,7 +179,8 @@ static void test_actions(void)
         void *bytes = NULL;
         size_t n = 0;
         ok(read_job(NULL, NULL, args[i], &job, &err) == CUD_OK && cud_job_pack(&job, &bytes, &n, &err) == CUD_OK &&
-           cud_job_unpack(bytes, n, &copy, &err) == CUD_OK && copy.action == job.action, "%s to all ranks: %s", args[i], err.text);
+           cud_job_unpack(bytes, n, &copy, &err) == CUD_OK && copy.action == job.action, "%s to all ranks: %s", args[i],
+           err.text);
         cud_job_free(&copy);
         cud_job_free(&job);
         free(bytes);

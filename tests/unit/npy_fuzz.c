@@ -197,7 +197,7 @@ static struct reading read_file(const struct file *f, const struct cud_given *gi
         memcpy(head, f->bytes, r.offset);
         r.status = cud_npy_parse("f", head, r.offset, given, &r.array, &r.err);
     }
-    if (r.status == CUD_OK && (r.offset > f->n || !cud_flat_bytes(&r.array.shape, cud_type_bytes(r.array.type), &r.bytes) ||
+    if (r.status == CUD_OK && (r.offset > f->n || !cud_shape_bytes(&r.array.shape, cud_type_bytes(r.array.type), &r.bytes) ||
                                r.offset + r.bytes != f->n))
         r.status = cud_fail(&r.err, "", 0, CUD_EINPUT, "f: the size is wrong");
     free(fixed);
