@@ -416,7 +416,7 @@ static void sum_up(struct pipe *p, const struct worker *w, unsigned workers, str
 {
     *sums = (struct cud_pipe_sums){.bytes_read = atomic_load(&p->bytes_read), .bytes_written = atomic_load(&p->bytes_written),
                                    .rows = atomic_load(&p->rows_done)};
-    for (unsigned i = 0; i < workers; i++) {
+    for (unsigned i = 0; w && i < workers; i++) {
         sums->read += w[i].read;
         sums->compute += w[i].compute;
         sums->write += w[i].write;

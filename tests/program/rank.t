@@ -2,116 +2,18 @@
 """Ranks under faults and signals: tests/unit/rank.t (tests/unit/rank.c says what it can do) under mpirun, and alone.
 
 RANK_TEST names the program (default: ./tests/unit/rank.t), MPIRUN the launcher.  CUDIST_TEST_SET=short does less."""
-import concurrent.futures, os, re, shutil, signal, subprocess, sys, threading, time
+import os, signal as S, sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ranks_job
+from ranks_job import NAMES, SHORT, run_all, test, who
 
 RANK = os.environ.get("RANK_TEST", "./tests/unit/rank.t")
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
-SHORT = os.environ.get("CUDIST_TEST_SET") == "short"
-LATE = 12       # seconds that a loaded machine may take longer
-ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
-for name in list(ENV):
-    if name.startswith(("SLURM_", "PMI_", "PMIX_")):
-        del ENV[name]
-NAMES = {s: s.name[3:] for s in signal.Signals}
 
 
-class Job:
-    """What came of one run: rc, text (both streams), seconds since the signal, and the ranks that are still there."""
-
-    def __init__(self, ranks, words, send=(), to=(), after=0.8, go_on=None, env=None):
-        command = (MPIRUN + ["-np", str(ranks)] if ranks else []) + [RANK] + words
-        self.pid, self.text = {}, ""
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        env={**ENV, **(env or {})}, start_new_session=True)
-        guard = threading.Timer(60, self.kill)
-        guard.start()
-        self.read_pids(words)
-        time.sleep(after if send else 0)
-        began = time.monotonic()
-        for s in send:
-            self.signal(s, to)
-            time.sleep(0.2)
-        if go_on:
-            time.sleep(go_on)
-            self.signal(signal.SIGCONT, to)
-        self.text += self.process.stdout.read()
-        self.rc = self.process.wait()
-        self.seconds = time.monotonic() - began
-        guard.cancel()
-        self.left = self.find_left()
-
-    def read_pids(self, words):
-        while "work" in words:
-            line = self.process.stdout.readline()
-            self.text += line
-            if line.startswith("pid "):
-                self.pid[int(line.split()[1])] = int(line.split()[2])
-            if line in ("go\n", ""):
-                return
-
-    def signal(self, s, to):
-        for who in to:
-            try:
-                os.kill(self.process.pid if who == "all" else self.pid[who], s)
-            except (ProcessLookupError, KeyError):
-                pass
-
-    def kill(self):
-        self.text += "\nTHE TEST'S OWN TIME LIMIT\n"
-        for pid in [self.process.pid, *self.pid.values()]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-
-    def find_left(self):
-        """Ranks that live on.  mpirun may end a moment before them."""
-        for _ in range(30):
-            left = [r for r, pid in self.pid.items() if alive(pid)]
-            if not left:
-                break
-            time.sleep(0.1)
-        return left
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def ours(job):
-    return [line for line in job.text.splitlines() if line.startswith("cudist: ")]
-
-
-def wrong(job, rc=None, within=None, lines=None, ends=None):
-    """What is not as expected, or nothing.  lines: one pattern each; "stopped at once" may follow, from the launcher's TERM."""
-    if rc is not None and job.rc != rc:
-        return f"exit code {job.rc}, not {rc}"
-    if rc is None and job.rc == 0:
-        return "exit code 0"
-    if within and job.seconds > within + LATE:
-        return f"took {job.seconds:.1f} s"
-    if job.left:
-        return f"ranks {job.left} live on"
-    got = ours(job)
-    if lines is not None:
-        rest = got if any("at once" in p for p in lines) else [g for g in got if "stopped at once by TERM" not in g]
-        if len(rest) != len(lines) or not all(re.fullmatch("cudist: " + p, g) for p, g in zip(lines, rest)):
-            return f"lines {rest}, not {lines}"
-    if ends:
-        count, pattern = ends
-        found = re.findall(rf"^end \d+ {pattern}$", job.text, re.M)
-        if len(found) != count:
-            return f"{len(found)} ranks ended so, not {count}: {pattern}"
-    return ""
-
-
-def who(rank):
-    return rf"rank {rank} \(host [^ ,()]+, cpu\)"
+def Job(ranks, words, *args, **more):
+    return ranks_job.Job(ranks, [RANK] + words, *args, ready="go" if "work" in words else "", **more)
 
 
 def at(rank):
@@ -122,13 +24,7 @@ def silent(rank, s=2):
     return rf"{who(rank)} was not heard from for {s} s; {at(rank)}; the job ends \(--timeout {s}\)"
 
 
-S = signal
 WORK = ["work", "timeout=2", "seconds=30"]
-TESTS = []
-
-
-def test(name, run, **expected):
-    TESTS.append((name, run, expected))
 
 
 def faults():
@@ -162,11 +58,11 @@ def faults():
 def no_faults():
     test("one rank has no rows and waits longer than the timeout", lambda: Job(3, WORK + ["seconds=5", "early=1"]), rc=0,
          lines=[], ends=(3, "0 0 "))
-    test("all are suspended for longer than the timeout", lambda: Job(3, WORK + ["seconds=2"], [S.SIGSTOP], [2, 0, 1], go_on=4),
+    test("all are suspended for longer than the timeout", lambda: Job(3, WORK + ["seconds=4"], [S.SIGSTOP], [2, 0, 1], go_on=4),
          rc=0, lines=[], ends=(3, "0 0 "))
     test("rank 0 is away for less than the timeout",
          lambda: Job(3, WORK + ["timeout=4", "seconds=3"], [S.SIGSTOP], [0], go_on=2.5), rc=0, lines=[], ends=(3, "0 0 "))
-    test("timeout 0 waits", lambda: Job(3, WORK + ["timeout=0", "seconds=2"], [S.SIGSTOP], [1], go_on=4), rc=0, lines=[],
+    test("timeout 0 waits", lambda: Job(3, WORK + ["timeout=0", "seconds=4"], [S.SIGSTOP], [1], go_on=4), rc=0, lines=[],
          ends=(3, "0 0 "))
     test("more ranks than CPUs", lambda: Job(8, WORK + ["timeout=5", "seconds=2"]), rc=0, lines=[], ends=(8, "0 0 "))
 
@@ -206,26 +102,6 @@ def meet():
         test(f"{n} ranks meet", lambda n=n: Job(n, ["meet"]), rc=0, lines=[])
 
 
-def main():
-    if not shutil.which(MPIRUN[0]):
-        print(f"1..0 # SKIP no {MPIRUN[0]}")
-        return 0
-    for group in (meet, faults, no_faults, signals, alone):
-        group()
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
-    chosen = [t for t in TESTS if only in t[0]][::3 if SHORT else 1]
-    bad = 0
-    print(f"1..{len(chosen)}")
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:       # they mostly sleep
-        jobs = [(name, expected, pool.submit(run)) for name, run, expected in chosen]
-        for n, (name, expected, job) in enumerate(jobs, 1):
-            job = job.result()
-            why = wrong(job, **expected)
-            bad += bool(why)
-            print(f"{'not ' if why else ''}ok {n} - {name}", flush=True)
-            if why:
-                print("# " + why + "\n# " + job.text.replace("\n", "\n# "), flush=True)
-    return bad > 0
-
-
-sys.exit(main())
+for group in (meet, faults, no_faults, signals, alone):
+    group()
+sys.exit(run_all(4))             # they mostly sleep
