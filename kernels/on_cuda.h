@@ -158,7 +158,7 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
 static inline unsigned cud_grid(size_t want) { return want < CUD_GRID_MAX ? (unsigned)want : CUD_GRID_MAX; }
 
 #define CUD_LAUNCH(k, blocks, c, ...) \
-    ((blocks) ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) : 0)
+    ((blocks) > 0 ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) : 0)
 #define LAUNCH_EACH(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES), c, __VA_ARGS__)
 #define LAUNCH_TILES(k, n, c, ...) CUD_LAUNCH(k, (n), c, __VA_ARGS__)
 #define LAUNCH_ROWS(k, n, cols, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES / cud_team_of(cols)), c, __VA_ARGS__)

@@ -56,8 +56,8 @@ static enum cud_status check_same(const struct look *all, int ranks, struct cud_
 {
     for (int r = 1; r < ranks; r++) {
         if (strcmp(all[r].version, all[0].version) != 0)
-            return FAIL(err, CUD_EFAILED, "rank 0 (host %s) is cudist %s, rank %d (host %s) is cudist %s: install the same on all "
-                        "hosts", all[0].host, all[0].version, r, all[r].host, all[r].version);
+            return FAIL(err, CUD_EFAILED, "rank 0 (host %s) is cudist %s, rank %d (host %s) is cudist %s: install the same "
+                        "on all hosts", all[0].host, all[0].version, r, all[r].host, all[r].version);
         if (strcmp(all[r].machine, all[0].machine) != 0)
             return FAIL(err, CUD_EFAILED, "rank 0 (host %s) runs on %s, rank %d (host %s) on %s: one run needs one "
                         "architecture", all[0].host, all[0].machine, r, all[r].host, all[r].machine);
@@ -79,14 +79,14 @@ static void table_line(const struct look *l, int rank, int number)
         cud_say(-1, "  %4d  %-16s  sees %s; gets none", rank, l->host, list[0] ? list : "no GPU");
 }
 
-/* Those without a GPU first, for the table may be cut. */
+/* A long table is cut: then those without a GPU come first. */
 static void show_table(const struct look *all, int ranks, const int *number)
 {
     int lines = 0;
     cud_say(-1, "  rank  host              GPUs");
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < (ranks > TABLE_LINES ? 2 : 1); pass++)
         for (int r = 0; r < ranks; r++)
-            if ((number[r] >= 0) == pass && lines++ < TABLE_LINES)
+            if ((ranks <= TABLE_LINES || (number[r] >= 0) == pass) && lines++ < TABLE_LINES)
                 table_line(&all[r], r, number[r]);
     if (lines > TABLE_LINES)
         cud_say(-1, "  and %d more ranks", lines - TABLE_LINES);
@@ -95,10 +95,10 @@ static void show_table(const struct look *all, int ranks, const int *number)
 static enum cud_status refuse(const struct cud_job *job, int ranks, int served, struct cud_err *err)
 {
     if (job->share_gpus)
-        return FAIL(err, CUD_ENOGPU, "%d of %d ranks see no GPU: start ranks only where GPUs are, or use the CPUs (-d cpu)",
-                    ranks - served, ranks);
-    return FAIL(err, CUD_ENOGPU, "%d of %d ranks have no GPU of their own: start fewer ranks (here %d), let ranks share GPUs "
-                "(--share-gpus), or use the CPUs (-d cpu)", ranks - served, ranks, served);
+        return FAIL(err, CUD_ENOGPU, "%d of %d ranks see no GPU at all: start ranks only where GPUs are, or use the CPUs "
+                    "(-d cpu)", ranks - served, ranks);
+    return FAIL(err, CUD_ENOGPU, "there is no GPU of its own for %d of %d ranks: start fewer ranks (here %d), let ranks share "
+                "GPUs (--share-gpus), or use the CPUs (-d cpu)", ranks - served, ranks, served);
 }
 
 /* *cuda: every rank has the GPU number[rank]. */

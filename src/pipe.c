@@ -257,7 +257,26 @@ static void stop_workers(struct pipe *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-static struct cud_report report_of(struct pipe *p, unsigned workers)
+/* The rows that workers are at; none while all of them wait for the sink: then it is not this rank that is slow. */
+static void rows_at(struct pipe *p, const struct worker *w, unsigned workers, struct cud_report *r)
+{
+    struct cud_window at;
+    bool any = false;
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; i < workers; i++)
+        any |= w[i].state == FREE;
+    any &= p->running > 0;
+    pthread_mutex_unlock(&p->lock);
+    const int me = cud_rank_me(p->f->ranks);
+    const uint64_t taken = min64(atomic_load(&p->next), cud_plan_windows(p->f->plan, me));
+    if (any && cud_plan_window(p->f->plan, me, taken > workers ? taken - workers : 0, &at))
+        r->row0 = at.row0;
+    r->row1 = r->row0;
+    if (any && taken && cud_plan_window(p->f->plan, me, taken - 1, &at))
+        r->row1 = at.row0 + at.rows;
+}
+
+static struct cud_report report_of(struct pipe *p, const struct worker *w, unsigned workers)
 {
     struct cud_report r = {.phase = CUD_PHASE_STREAM, .rows_all = cud_plan_rank_rows(p->f->plan, cud_rank_me(p->f->ranks))};
     r.rows_done = atomic_load(&p->rows_done);
@@ -266,14 +285,7 @@ static struct cud_report report_of(struct pipe *p, unsigned workers)
     pthread_mutex_lock(&p->lock);
     r.status = p->err.status;
     pthread_mutex_unlock(&p->lock);
-    struct cud_window at;
-    const uint64_t taken = atomic_load(&p->next), first = taken > workers ? taken - workers : 0;
-    if (cud_plan_window(p->f->plan, cud_rank_me(p->f->ranks), first, &at))
-        r.row0 = at.row0;
-    if (taken && cud_plan_window(p->f->plan, cud_rank_me(p->f->ranks), taken - 1, &at))
-        r.row1 = at.row0 + at.rows;
-    else
-        r.row1 = r.row0;
+    rows_at(p, w, workers, &r);
     return r;
 }
 
@@ -356,7 +368,7 @@ static enum cud_status turn(struct pipe *p, struct turn *t, struct worker *w, un
     enum cud_status status = CUD_OK;
     bool others_failed = false, idle = true;
     const bool by_main = cud_sink_by_main(p->f->sink);
-    const struct cud_report mine = report_of(p, workers);
+    const struct cud_report mine = report_of(p, w, workers);
     TRY(cud_rank_pump(p->f->ranks, &mine, &others_failed, err));
     if (others_failed)
         stop_workers(p);
@@ -383,7 +395,7 @@ static void drain(struct pipe *p, enum cud_status why)
     struct cud_err none = {0};
     cud_sink_give_up(p->f->sink, why);
     for (;;) {
-        const struct cud_report mine = report_of(p, 0);
+        const struct cud_report mine = report_of(p, NULL, 0);
         if (cud_sink_turn(p->f->sink, p->grove, &idle, &done, &none) == CUD_EFAILED || done)
             break;
         take_back(p);

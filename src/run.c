@@ -212,6 +212,7 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
     TRY(cud_rank_agree(r->ranks, err));
     r->streamed = cud_now();
     TRY(gather(r, err));
+    cud_ranks_phase(r->ranks, CUD_PHASE_COMMIT);
     (void)cud_sink_close(r->sink, err);
     TRY(cud_rank_agree(r->ranks, err));
     r->closed = cud_now();

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The kernels give the same bytes from every compiler at every level: compiles them all, takes minutes, long set only.
+[ "$CUDIST_TEST_SET" = long ] || { echo "1..0 # SKIP in make check-long only"; exit 0; }
+src=$(cd "${srcdir:-.}" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+kernels="affine convert copy dense exp log relu scale softmax stats sum tanh"
+n=0 want= first=
+
+# build CXX FLAGS SUFFIX: makes $work/bytes; its output's hash in $got
+build() {
+    for k in $kernels; do
+        $1 -x c++ -std=c++20 -fno-exceptions -fno-rtti -ffp-contract=off -w $2 -DCUD_SUFFIX=$3 -I"$src/include" -I"$src/kernels" \
+            -c "$src/kernels/$k.cu" -o "$work/$k.o" || return 1
+    done
+    ${CC:-cc} -std=c17 -D_GNU_SOURCE -w -O1 -ffp-contract=off -DBYTES_SUFFIX=$3 -I"$src/include" "$src/tests/kernels/bytes.c" \
+        "$src/src/err.c" "$src/src/type.c" "$work"/*.o -lm -o "$work/bytes" || return 1
+    "$work/bytes" large > "$work/got" || return 1
+}
+
+# check CXX FLAGS SUFFIX
+check() {
+    n=$((n + 1))
+    if ! build "$1" "$2" "$3"; then
+        echo "not ok $n - $1 $2 $3: does not build or run"
+    elif [ -z "$first" ]; then
+        first="$1 $2 $3"
+        cp "$work/got" "$work/want"
+        echo "ok $n - $first: $(wc -l < "$work/want") cases"
+    elif cmp -s "$work/want" "$work/got"; then
+        echo "ok $n - $1 $2 $3: the same bytes"
+    else
+        diff "$work/want" "$work/got" | grep '^>' | head -n 5 | sed 's/^>/# other bytes:/'
+        echo "not ok $n - $1 $2 $3: the same bytes"
+    fi
+}
+
+levels=
+case $(uname -m) in
+x86_64)
+    grep -q '^flags.* avx2 ' /proc/cpuinfo && levels="-march=x86-64-v3"
+    grep -q '^flags.* avx512vl' /proc/cpuinfo && grep -q '^flags.* avx512dq' /proc/cpuinfo && levels="$levels -march=x86-64-v4"
+    ;;
+esac
+for cxx in g++ clang++; do
+    command -v $cxx > /dev/null || continue
+    for o in -O0 -O2 -O3; do
+        check $cxx $o cpu_v1
+        check $cxx "$o -DCUD_LANES_BACKWARDS" cpu_rev
+    done
+    for level in $levels; do
+        check $cxx "-O3 $level" cpu_v3
+    done
+done
+echo "1..$n"

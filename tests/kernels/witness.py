@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Writes the witnesses: what each step must give, worked out in exact and decimal arithmetic, not by the kernels.
+
+    python3 witness.py [FOLDER]      writes FOLDER/NAME.tsv (default: this folder) for every step
+
+A line is one case, its fields separated by tabs:
+    type  ulps  columns in  columns out  parameters (k=v,...; - for none)  in  out  [array ...]
+Numbers are C hexadecimal, nan, inf; N*X is X N times.  An array is SHAPE:numbers, as 3x2:1 2 3 4 5 6, or - where not given.
+ulps is how far a result may be from the one here, which is exact but for one rounding; 0: the same bits."""
+import os
+import sys
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+getcontext().prec = 60
+getcontext().Emin, getcontext().Emax = -10**6, 10**6
+FORMATS = {"f32": (24, -149, 128), "f64": (53, -1074, 1024)}      # digits, the least exponent, the first too great
+NAN, INF = "nan", "inf"
+
+
+def rounded(x, form):
+    """A Fraction, to the nearest number of the format, to even in the middle; the sign of zero is lost."""
+    digits, low, high = FORMATS[form]
+    if x == 0:
+        return Fraction(0)
+    a = abs(x)
+    e = a.numerator.bit_length() - a.denominator.bit_length()
+    while Fraction(2) ** e > a:
+        e -= 1
+    while Fraction(2) ** (e + 1) <= a:
+        e += 1
+    unit = Fraction(2) ** max(e - digits + 1, low)
+    q = a / unit
+    n = q.numerator // q.denominator
+    rest = q - n
+    if rest > Fraction(1, 2) or (rest == Fraction(1, 2) and n % 2):
+        n += 1
+    y = n * unit
+    if y >= Fraction(2) ** high:
+        return INF if x > 0 else "-inf"
+    return y if x > 0 else -y
+
+
+def text(x, negative=False):
+    if isinstance(x, str):
+        return x
+    if x == 0:
+        return "-0x0p+0" if negative else "0x0p+0"
+    mantissa, exponent = float(x).hex().split("p")      # every f32 and f64 is a Python float
+    return mantissa.rstrip("0").rstrip(".") + "p" + exponent
+
+
+def special(s):
+    return isinstance(s, str)
+
+
+def exact(s):
+    """The number in a text that is not NaN or infinite."""
+    return Fraction(0) if s == "-0x0p+0" else Fraction(float.fromhex(s))
+
+
+def decimal(x):
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+def fraction(d):
+    return Fraction(d)
+
+
+def sign(s):
+    return -1 if s.startswith("-") else 1
+
+
+SPECIAL = ["nan", "inf", "-inf", "0x0p+0", "-0x0p+0"]
+EDGES = {
+    "f32": ["0x1p-149", "-0x1p-149", "0x1.8p-140", "0x1.fffffcp-127", "0x1p-126", "-0x1p-126", "0x1.fffffep+127", "-0x1.fffffep+127"],
+    "f64": ["0x1p-1074", "-0x1p-1074", "0x1.8p-1060", "0x1.ffffffffffffep-1023", "0x1p-1022", "-0x1p-1022",
+            "0x1.fffffffffffffp+1023", "-0x1.fffffffffffffp+1023"],
+}
+
+
+def plain(form, seed, n, low, high):
+    """n numbers of the format between low and high, from a small generator of our own."""
+    out, state = [], seed
+    for _ in range(n):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        out.append(text(rounded(Fraction(low) + Fraction(state >> 11, 2**53) * (Fraction(high) - Fraction(low)), form)))
+    return out
+
+
+class Sheet:
+    def __init__(self, name):
+        self.name, self.lines = name, []
+
+    def case(self, form, ulps, cols, params, ins, outs, *arrays):
+        self.lines.append("\t".join([form, str(ulps), str(cols[0]), str(cols[1]), params or "-", " ".join(ins), " ".join(outs)]
+                                    + list(arrays)))
+
+    def write(self, folder):
+        with open(os.path.join(folder, self.name + ".tsv"), "w") as f:
+            f.write("# %s: written by witness.py, which says what the fields are\n" % self.name)
+            f.write("".join(line + "\n" for line in self.lines))
+
+
+# ---- element-wise: functions of the text of one number
+
+def product(a, b):
+    """IEEE's a * b as (exact value or text, negative zero?)."""
+    if NAN in (a, b):
+        return NAN, False
+    minus = sign(a) * sign(b) < 0
+    if a.endswith(INF) or b.endswith(INF):
+        other = b if a.endswith(INF) else a
+        if not other.endswith(INF) and exact(other) == 0:
+            return NAN, False
+        return ("-inf" if minus else INF), False
+    return exact(a) * exact(b), minus
+
+
+def scale(s, form, factor):
+    x, minus = product(text(rounded(Fraction(factor), form)) if factor not in SPECIAL else factor, s)
+    return text(x if special(x) else rounded(x, form), minus)
+
+
+def affine(s, form, factor, shift):
+    """Two roundings.  shift is neither 0 nor special."""
+    x = scale(s, form, factor)
+    if x in SPECIAL[:3]:
+        return x
+    b = rounded(Fraction(shift), form)
+    return text(rounded(exact(x) + b, form))
+
+
+def relu(s, form):
+    return s if s in (NAN, INF) or (s not in SPECIAL and exact(s) > 0) else "0x0p+0"
+
+
+def exp(s, form):
+    if s in SPECIAL:
+        return {"nan": NAN, "inf": INF, "-inf": "0x0p+0"}.get(s, "0x1p+0")
+    x = decimal(exact(s))
+    if abs(x) > 2000:
+        return INF if x > 0 else "0x0p+0"
+    return text(rounded(fraction(x.exp()), form))
+
+
+def log(s, form):
+    if s in SPECIAL:
+        return {"nan": NAN, "inf": INF, "-inf": NAN}.get(s, "-inf")
+    x = exact(s)
+    if x < 0:
+        return NAN
+    if x == 1:
+        return "0x0p+0"
+    return text(rounded(fraction(decimal(x).ln()), form))
+
+
+def tanh(s, form):
+    if s in SPECIAL:
+        return {"inf": "0x1p+0", "-inf": "-0x1p+0"}.get(s, s)
+    x = exact(s)
+    a = abs(x)
+    if a > 40:
+        y = Fraction(1)
+    elif a < Fraction(1, 2**40):
+        y = a - a**3 / 3                  # the next term is below 2^-200 of it
+    else:
+        t = fraction((2 * decimal(a)).exp())
+        y = (t - 1) / (t + 1)
+    return text(rounded(y if x > 0 else -y, form), x < 0)
+
+
+def each(name, function, ulps, inputs, cases=(("", ()),)):
+    sheet = Sheet(name)
+    for form in FORMATS:
+        values = SPECIAL + EDGES[form] + inputs(form)
+        for params, args in cases:
+            sheet.case(form, ulps, (1, 1), params, values, [function(s, form, *args) for s in values])
+    return sheet
+
+
+def near(form, *values):
+    """Each value, rounded, and one a few ulps to either side."""
+    digits = FORMATS[form][0]
+    out = []
+    for v in values:
+        x = rounded(Fraction(v), form)
+        step = Fraction(2) ** (abs(x).numerator.bit_length() - abs(x).denominator.bit_length() - digits)
+        out += [text(rounded(x + k * step, form)) for k in (-2, 0, 2)]
+    return out
+
+
+def exp_inputs(form):
+    ends = ("88.7228390", "-87.33654", "-103.97208") if form == "f32" else ("709.782712893384", "-708.3964185322641", "-745.133219")
+    half = Decimal(2).ln() / 2
+    return (near(form, *(Fraction(e) for e in ends), *(fraction(half * k) for k in (-3, -1, 1, 3, 40)))
+            + plain(form, 1, 30, -1, 1) + plain(form, 2, 30, -80, 80) + plain(form, 3, 10, -104 if form == "f32" else -745, -87))
+
+
+def log_inputs(form):
+    return (near(form, 1, fraction(Decimal(2).sqrt()), fraction(Decimal("0.5").sqrt()), 2, fraction(Decimal(1).exp()))
+            + plain(form, 4, 30, Fraction(1, 2), 2) + plain(form, 5, 30, 0, 1000) + ["-0x1p+0", "0x1.8p-130", "0x1.23456p+100"])
+
+
+def tanh_inputs(form):
+    return (near(form, Fraction("0.35"), Fraction("-0.35"), Fraction("0.1732867951"), 9, 19, 22)
+            + plain(form, 6, 30, -1, 1) + plain(form, 7, 20, -10, 10) + ["0x1p-30", "-0x1p-12", "0x1.23456p-9", "0x1.8p+6"])
+
+
+# ---- of rows
+
+def expand(pattern):
+    out = []
+    for p in pattern:
+        n, star, x = p.partition("*")
+        out += [x] * int(n) if star else [p]
+    return out
+
+
+def total(pattern, form):
+    xs = expand(pattern)
+    if NAN in xs or (INF in xs and "-inf" in xs):
+        return NAN
+    if INF in xs or "-inf" in xs:
+        return INF if INF in xs else "-inf"
+    return text(rounded(sum((exact(s) for s in xs), Fraction(0)), form))
+
+
+def sum_sheet():
+    sheet = Sheet("sum")
+    for form in FORMATS:
+        ulps = 0 if form == "f32" else 2
+        whole = [["1*0x1p+0"], ["0x1p+0", "0x1p+1", "-0x1p+2"], ["31*0x1p+0"], ["32*0x1p+0"], ["33*0x1p-1"], ["4096*0x1p+0"],
+                 ["4097*0x1p+0"], ["9000*0x1.8p+0", "0x1p+3"], ["32768*0x1p+0", "0x1p+0"], ["-0x0p+0"], ["nan", "40*0x1p+0"],
+                 ["5000*0x1p+0", "inf"], ["inf", "50*0x1p+0", "-inf"], ["-inf", "0x1p+0"], EDGES[form][:6]]
+        for row in whole:
+            sheet.case(form, ulps if row == whole[-1] else 0, (len(expand(row)), 1), "", row, [total(row, form)])
+        for n, seed in ((5, 11), (31, 12), (100, 13), (300, 14)):
+            row = plain(form, seed, n, 0, 10)
+            sheet.case(form, ulps, (n, 1), "", row, [total(row, form)])
+    return sheet
+
+
+def softmax_of(row, form):
+    xs = expand(row)
+    if NAN in xs or INF in xs or all(s == "-inf" for s in xs):
+        return [NAN] * len(xs)
+    most = max(exact(s) for s in xs if s != "-inf")
+    e = [Decimal(0) if s == "-inf" else decimal(exact(s) - most).exp() for s in xs]
+    whole = sum(e)
+    return [text(rounded(fraction(v / whole), form)) for v in e]
+
+
+def softmax_sheet():
+    sheet = Sheet("softmax")
+    for form in FORMATS:
+        rows = [["0x1p+0"], ["0x1p+0", "0x1p+1"], ["-0x0p+0", "0x0p+0", "0x1p+0"], ["nan", "0x1p+0"], ["inf", "0x1p+0", "0x1p+1"],
+                ["-inf", "-inf"], ["-inf", "0x1p+1", "0x1.8p+1"], ["0x1p+6", "-0x1p+6", "0x1p-2"], ["0x1.9p+9", "-0x1.9p+9"]]
+        for row in rows:
+            sheet.case(form, 3, (len(row), len(row)), "", row, softmax_of(row, form))
+        for n, seed in ((10, 21), (33, 22), (100, 23)):   # multiples of 1/64: the differences are exact
+            row = [text(Fraction(int(exact(s) * 64), 64)) for s in plain(form, seed, n, -6, 6)]
+            sheet.case(form, 4, (n, n), "", row, softmax_of(row, form))
+        sheet.case(form, 3, (4100, 4100), "", ["4100*0x1p-1"], ["4100*" + softmax_of(["4100*0x1p-1"], form)[0]])
+    return sheet
+
+
+def dense_of(rows, k, n, weights, bias, activation, form):
+    out = []
+    for r in range(len(rows) // k):
+        for j in range(n):
+            y = sum(exact(rows[r * k + i]) * exact(weights[i * n + j]) for i in range(k))
+            y = rounded(y + exact(bias[j]) if bias else y, form)
+            s = text(y)
+            out.append(relu(s, form) if activation == "relu" else tanh(s, form) if activation == "tanh" else s)
+    return out
+
+
+def dense_case(sheet, form, ulps, shape, activation, layout, biased, exactly):
+    m, k, n, seed = shape
+    def values(s, count):
+        v = plain(form, s, count, -4, 4)
+        return [text(Fraction(int(exact(x) * 8), 8)) for x in v] if exactly else v
+    rows, weights, bias = values(seed, m * k), values(seed + 1, k * n), values(seed + 2, n) if biased else None
+    stored = weights if layout == "in-out" else [weights[i * n + j] for j in range(n) for i in range(k)]
+    dims = (k, n) if layout == "in-out" else (n, k)
+    sheet.case(form, ulps, (k, n), "activation=%s,layout=%s" % (activation, layout), rows,
+               dense_of(rows, k, n, weights, bias, activation, form), "%dx%d:%s" % (dims + (" ".join(stored),)),
+               "%d:%s" % (n, " ".join(bias)) if biased else "-")
+
+
+def dense_sheet():
+    sheet = Sheet("dense")
+    for form in FORMATS:
+        dense_case(sheet, form, 0, (1, 1, 1, 31), "none", "in-out", False, True)
+        dense_case(sheet, form, 0, (3, 5, 2, 32), "none", "in-out", True, True)
+        dense_case(sheet, form, 0, (3, 40, 3, 33), "relu", "out-in", True, True)
+        dense_case(sheet, form, 0, (2, 9, 66, 34), "none", "out-in", False, True)
+        dense_case(sheet, form, 0, (1, 34, 5, 35), "relu", "in-out", True, True)
+        dense_case(sheet, form, 2, (5, 3, 4, 36), "tanh", "in-out", True, True)
+        # Sums that round: 12 terms of at most 16; a sum of 2 may be off by 12 * 192 / 2 of its ulps, and is not.
+        dense_case(sheet, form, 64, (4, 12, 9, 37), "none", "in-out", True, False)
+        sheet.case(form, 0, (2, 2), "activation=relu,layout=in-out", ["nan", "0x1p+0", "inf", "0x1p+0"], [NAN, NAN, INF, NAN],
+                   "2x2:0x1p+0 0x0p+0 0x1p+0 -0x1p+0", "-")
+    return sheet
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    some = lambda form: plain(form, 8, 20, -100, 100)
+    affines = [("scale=%s,shift=%s" % c, c) for c in (("1", "0x1p-3"), ("-0x1.8p+0", "0x1p+5"), ("0x1.999999999999ap-4", "0x1p-20"))]
+    scales = [("factor=" + c, (float.fromhex(c) if c not in SPECIAL else c,)) for c in ("0x1p+1", "-0x1.8p+0", "0x0p+0", "nan", "inf")]
+    scales.append(("factor=0x1.999999999999ap-4", (float.fromhex("0x1.999999999999ap-4"),)))
+    sheets = [
+        each("scale", scale, 0, some, scales),
+        each("affine", affine, 0, some, [(p, tuple(float.fromhex(v) for v in c)) for p, c in affines]),
+        each("relu", relu, 0, some),
+        each("copy", lambda s, form: s, 0, some),
+        each("exp", exp, 1, exp_inputs),
+        each("log", log, 1, log_inputs),
+        each("tanh", tanh, 2, tanh_inputs),
+        sum_sheet(), softmax_sheet(), dense_sheet(),
+    ]
+    for sheet in sheets:
+        sheet.write(folder)
+
+
+main()
