@@ -204,7 +204,8 @@ static enum cud_status part_reserve(const struct cud_target *t, int fd, uint64_t
         e = bytes && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) ? errno : 0;
     } while (e == EINTR);
     if (e == ENOSPC || e == EDQUOT)
-        return FAIL(err, CUD_EFAILED, "%s: %s; the whole output takes %llu bytes", t->part, strerror(e), (unsigned long long)bytes);
+        return FAIL(err, CUD_EFAILED, "%s: %s; the whole output takes %llu bytes", t->part, strerror(e),
+                    (unsigned long long)bytes);
     return CUD_OK;
 }
 
@@ -357,9 +358,8 @@ static enum cud_status result_commit(const struct cud_target *t, struct cud_err 
     int e = t->force ? (rename(t->result_tmp, t->result) ? errno : 0) : rename_new(t->result_tmp, t->result);
     if (!e)
         return sync_folder(t->result, err);
-    const char *text = t->path ? t->path : "the run";
-    return FAIL(err, e == EEXIST ? CUD_EEXISTS : CUD_EFAILED, "%s is complete, but its result %s could not be written: %s", text,
-                t->result, strerror(e));
+    return FAIL(err, e == EEXIST ? CUD_EEXISTS : CUD_EFAILED, "%s is complete, but its result %s could not be written: %s",
+                t->path ? t->path : "the run", t->result, strerror(e));
 }
 
 /* The result is written and synced under another name first: a disk that is full by now changes nothing. */

@@ -83,8 +83,8 @@ static bool owner_parse(const char *text, struct owner *o)
     if (strncmp(text, TITLE, have < title ? have : title))
         return false;
     struct owner got = { 0 };
-    if (sscanf(text, TITLE "\nrun %32s\nhost %63s\npid %ld\nstart %" SCNu64 "\njob %63s", got.run, got.host, &got.pid, &got.start,
-               got.job) == 5)
+    if (sscanf(text, TITLE "\nrun %32s\nhost %63s\npid %ld\nstart %" SCNu64 "\njob %63s", got.run, got.host, &got.pid,
+               &got.start, got.job) == 5)
         *o = got;
     return true;
 }
@@ -182,8 +182,8 @@ static enum cud_status refuse(const char *path, const struct owner *o, const cha
 {
     char who[CUD_LOCK_WHO];
     if (o->pid && strcmp(o->host, host))
-        return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; if that one is dead, try again in %d seconds",
-                    path, owner_who(o, who), CUD_LOCK_FRESH);
+        return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; if that one is dead, try again in %d "
+                    "seconds", path, owner_who(o, who), CUD_LOCK_FRESH);
     return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; wait for it, or use -o for another name", path,
                 owner_who(o, who));
 }

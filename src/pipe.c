@@ -28,7 +28,11 @@ struct worker {
     pthread_t thread;
     struct cud_stream *stream;
     struct cud_scratch *scratch;
-    void *host_in, *host_out, *dev_in, *dev_out;   /* the same where they can be */
+    void *host, *dev_in, *dev_out;         /* buffers; host is NULL where the device is shared */
+    const char *in;                        /* the window on the device; where the device is shared perhaps the file's own bytes */
+    char *out;                             /* what it becomes, there; perhaps in */
+    const char *bytes;                     /* and on the host */
+    bool mapped;
     struct cud_leaf *leaf;
     struct cud_lost *lost;
     struct cud_forest forest;
@@ -47,22 +51,23 @@ static uint64_t window_rows(const struct cud_plan *plan) { return min64(plan->wi
 
 /* ---- a worker's buffers */
 
-struct buffers { uint64_t host_in, host_out, dev_in, dev_out; };   /* bytes; 0: shares one of the others */
+struct buffers { uint64_t host, dev_in, dev_out; };   /* bytes; 0: none */
 
+/* Where the device is shared, out is apart from in, since in may be the file itself; pages that are never touched cost nothing. */
 static struct buffers buffers_of(const struct cud_program *p, const struct cud_plan *plan, bool shared)
 {
     const uint64_t rows = window_rows(plan), in = in_bytes(p, rows), out = out_bytes(p, rows);
-    const bool in_place = cud_program_in_place(p);
-    struct buffers b = {.dev_in = in, .dev_out = in_place ? 0 : out};
+    const bool apart = shared ? !cud_program_passes(p) : !cud_program_in_place(p);
+    struct buffers b = {.dev_in = in, .dev_out = apart ? out : 0};
     if (!shared)                           /* what comes back may lie on what was sent: it is long gone */
-        b.host_in = in > out ? in : out;
+        b.host = in > out ? in : out;
     return b;
 }
 
 void cud_pipe_bytes(const struct cud_program *program, const struct cud_plan *plan, bool shared, uint64_t *host, uint64_t *device)
 {
     const struct buffers b = buffers_of(program, plan, shared);
-    *host = b.host_in + sizeof(struct worker);
+    *host = b.host + sizeof(struct worker);
     *device = b.dev_in + b.dev_out + cud_scratch_bytes(program, shared, plan->unit_rows, window_rows(plan));
 }
 
@@ -73,23 +78,16 @@ static enum cud_status worker_make(struct worker *w, struct pipe *pipe, struct c
     const struct cud_device *const d = f->binding->device;
     const struct buffers b = buffers_of(f->program, f->plan, d->shared);
     struct cud_dev *const dev = f->binding->dev;
+    void *leaf = NULL, *lost = NULL;
     w->pipe = pipe;
     TRY(d->stream(dev, &w->stream, err));
     TRY(cud_scratch_make(f->loaded, f->plan->unit_rows, window_rows(f->plan), &w->scratch, err));
     TRY(d->alloc(dev, CUD_ON_DEVICE, b.dev_in, &w->dev_in, err));
-    w->dev_out = w->dev_in;
-    if (b.dev_out) {
-        w->dev_out = NULL;
+    if (b.dev_out)
         TRY(d->alloc(dev, CUD_ON_DEVICE, b.dev_out, &w->dev_out, err));
-    }
-    w->host_in = w->dev_in, w->host_out = w->dev_out;
-    if (!d->shared) {
-        w->host_in = w->host_out = NULL;
-        TRY(d->alloc(dev, CUD_ON_HOST, b.host_in, &w->host_in, err));
-        w->host_out = w->host_in;
-    }
+    if (b.host)
+        TRY(d->alloc(dev, CUD_ON_HOST, b.host, &w->host, err));
     const uint64_t leaves = 1 + cud_program_leaves(f->program, f->plan->unit_rows, cud_scratch_rows(w->scratch));
-    void *leaf = NULL, *lost = NULL;
     TRY(d->alloc(dev, CUD_ON_HOST, leaves * sizeof *w->leaf, &leaf, err));
     w->leaf = leaf;
     TRY(d->alloc(dev, CUD_ON_HOST, leaves * sizeof *w->lost, &lost, err));
@@ -106,10 +104,8 @@ static void worker_free(struct worker *w)
     struct cud_dev *const dev = w->pipe->f->binding->dev;
     d->stream_free(w->stream);
     cud_scratch_free(w->scratch);
-    if (!d->shared)
-        d->free(dev, CUD_ON_HOST, w->host_in);
-    if (w->dev_out != w->dev_in)
-        d->free(dev, CUD_ON_DEVICE, w->dev_out);
+    d->free(dev, CUD_ON_HOST, w->host);
+    d->free(dev, CUD_ON_DEVICE, w->dev_out);
     d->free(dev, CUD_ON_DEVICE, w->dev_in);
     d->free(dev, CUD_ON_HOST, w->leaf);
     d->free(dev, CUD_ON_HOST, w->lost);
@@ -117,16 +113,43 @@ static void worker_free(struct worker *w)
 
 /* ---- a worker's window */
 
+/* Where the window is read to, computed and taken from.  Rows of no bytes have no place in a file. */
+static void place_window(struct worker *w)
+{
+    const struct cud_pipe_facts *const f = w->pipe->f;
+    const uint64_t cols = f->program->cols_in;
+    const bool shared = f->binding->device->shared, passes = cud_program_passes(f->program);
+    const void *const map = shared && cols ? cud_input_map(f->input, w->window.row0 * cols, w->window.rows * cols) : NULL;
+    w->mapped = map != NULL;
+    w->in = map ? map : w->dev_in;
+    if (passes)
+        w->out = (char *)w->in;            /* nothing is written there */
+    else
+        w->out = w->dev_out && (map || !cud_program_in_place(f->program)) ? w->dev_out : w->dev_in;
+    w->bytes = shared ? w->out : w->host;
+}
+
 static enum cud_status read_window(struct worker *w, struct cud_err *err)
 {
-    const struct cud_program *const p = w->pipe->f->program;
+    enum cud_status status = CUD_OK;
+    const struct cud_pipe_facts *const f = w->pipe->f;
     const double t = cud_now();
-    const uint64_t cols = p->cols_in;
-    const enum cud_status status =
-        cud_input_read(w->pipe->f->input, w->window.row0 * cols, w->window.rows * cols, w->host_in, err);
-    atomic_fetch_add(&w->pipe->bytes_read, in_bytes(p, w->window.rows));
+    const uint64_t cols = f->program->cols_in;
+    place_window(w);
+    if (!w->mapped)
+        status = cud_input_read(f->input, w->window.row0 * cols, w->window.rows * cols,
+                                f->binding->device->shared ? w->dev_in : w->host, err);
+    atomic_fetch_add(&w->pipe->bytes_read, in_bytes(f->program, w->window.rows));
     w->read += cud_now() - t;
     return status;
+}
+
+static void leave_window(struct worker *w)
+{
+    const uint64_t cols = w->pipe->f->program->cols_in;
+    if (w->mapped)
+        cud_input_unmap(w->pipe->f->input, w->window.row0 * cols, w->window.rows * cols);
+    w->mapped = false;
 }
 
 /* The leaves of a piece that begins at row `at` of the window, to the forest; leaves restart at each unit. */
@@ -138,7 +161,7 @@ static void add_leaves(struct worker *w, uint64_t at, uint64_t rows)
     size_t k = 0;
     for (uint64_t r = 0; r < rows; r += unit) {
         const uint64_t elems = min64(unit, rows - r) * p->cols_out;
-        const char *const bytes = (const char *)w->host_out + out_bytes(p, at + r);
+        const char *const bytes = w->bytes + out_bytes(p, at + r);
         for (uint64_t e = 0; e < elems; e += CUD_LEAF, k++)
             cud_forest_add(&w->forest, w->pipe->kind, &w->leaf[k], &w->lost[k], bytes + e * elem, min64(CUD_LEAF, elems - e) * elem);
     }
@@ -149,13 +172,14 @@ static enum cud_status compute_piece(struct worker *w, uint64_t at, uint64_t row
     enum cud_status status = CUD_OK;
     const struct cud_pipe_facts *const f = w->pipe->f;
     const struct cud_device *const d = f->binding->device;
-    char *const in = (char *)w->dev_in + in_bytes(f->program, at), *const out = (char *)w->dev_out + out_bytes(f->program, at);
-    const struct cud_piece piece = {.row0 = w->window.row0 + at, .rows = rows, .in = in, .out = out, .leaf = w->leaf, .lost = w->lost};
+    const uint64_t in = in_bytes(f->program, at), out = out_bytes(f->program, at);
+    const struct cud_piece piece = {.row0 = w->window.row0 + at, .rows = rows, .in = w->in + in, .out = w->out + out,
+                                    .leaf = w->leaf, .lost = w->lost};
     if (!d->shared)
-        TRY(d->put(w->stream, in, (char *)w->host_in + in_bytes(f->program, at), in_bytes(f->program, rows), err));
+        TRY(d->put(w->stream, (char *)w->dev_in + in, (char *)w->host + in, in_bytes(f->program, rows), err));
     TRY(cud_program_run(f->loaded, w->scratch, w->stream, &piece, err));
     if (!d->shared)
-        TRY(d->get(w->stream, (char *)w->host_out + out_bytes(f->program, at), out, out_bytes(f->program, rows), err));
+        TRY(d->get(w->stream, (char *)w->host + out, w->out + out, out_bytes(f->program, rows), err));
     TRY(d->wait(w->stream, err));
     add_leaves(w, at, rows);
 done:
@@ -179,7 +203,7 @@ done:
 static enum cud_status write_window(struct worker *w, struct cud_err *err)
 {
     const double t = cud_now();
-    const enum cud_status status = cud_sink_write(w->pipe->f->sink, w->window.row0, w->window.rows, w->host_out, err);
+    const enum cud_status status = cud_sink_write(w->pipe->f->sink, w->window.row0, w->window.rows, w->bytes, err);
     w->write += cud_now() - t;
     return status;
 }
@@ -216,6 +240,7 @@ static enum cud_status do_window(struct worker *w, struct cud_err *err)
     atomic_fetch_add(&p->rows_done, w->window.rows);
     atomic_fetch_add(&p->bytes_written, out_bytes(p->f->program, w->window.rows));
 done:
+    leave_window(w);
     return status;
 }
 
@@ -321,7 +346,7 @@ static enum cud_status pass_windows(struct pipe *p, struct turn *t, struct worke
         bool taken = false;
         if (w[i].state != OFFERED || (ordered && w[i].number != t->next))
             continue;
-        TRY(cud_sink_pass(p->f->sink, &w[i].window, w[i].host_out, &w[i].forest, &w[i], &taken, err));
+        TRY(cud_sink_pass(p->f->sink, &w[i].window, w[i].bytes, &w[i].forest, &w[i], &taken, err));
         w[i].state = taken ? PASSED : OFFERED;
         t->next += taken;
     }

@@ -121,6 +121,8 @@ static bool step_in_place(const struct cud_kernel *k) { return k->in_place || k-
 /* One step that neither needs its values converted takes them from `in` to `out`; all else goes by way of the buffers. */
 static bool needs_values(const struct cud_program *p) { return p->steps && (p->steps > 1 || converts_in(p) || converts_out(p)); }
 
+bool cud_program_passes(const struct cud_program *p) { return p->steps == 0 && !converts_out(p); }
+
 bool cud_program_in_place(const struct cud_program *p)
 {
     return p->cols_in * cud_type_bytes(p->in.type) == p->cols_out * cud_type_bytes(p->out.type) &&
@@ -244,22 +246,21 @@ done:
 
 /* Where step i leaves its values: the last one in `out` if they are stored as they are; in place where it may; else in the
  * value buffer that its source is not. */
-static void *place_for(const struct run *r, size_t i, void *src)
+static void *place_for(const struct run *r, size_t i, const void *src)
 {
     const struct cud_program *const p = r->l->program;
     const bool in_place = step_in_place(r->l->kernel[i]);
+    void *const here = r->s->value[src == r->s->value[1]], *const other = r->s->value[src == r->s->value[0]];
     if (i + 1 == p->steps && !converts_out(p) && (src != r->piece.out || in_place))
         return r->piece.out;
-    if (in_place && src != r->piece.in && src != r->piece.out)
-        return src;
-    return src == r->s->value[0] ? r->s->value[1] : r->s->value[0];
+    return in_place && src == here ? here : other;
 }
 
 static enum cud_status run_steps(const struct run *r, struct cud_lost *lost, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_program *const p = r->l->program;
-    void *at = r->piece.in;
+    const void *at = r->piece.in;
     if (converts_in(p)) {
         TRY(convert(r, p->in.type, p->in.swapped, at, p->compute, r->s->value[0], p->cols_in, NULL, err));
         at = r->s->value[0];
@@ -269,7 +270,7 @@ static enum cud_status run_steps(const struct run *r, struct cud_lost *lost, str
         TRY(step(r, i, at, to, err));
         at = to;
     }
-    if (at != r->piece.out || (p->steps == 0 && converts_out(p)))
+    if (at != r->piece.out || p->steps == 0)
         TRY(convert(r, p->steps ? p->compute : p->in.type, !p->steps && p->in.swapped, at, p->out.type, r->piece.out, p->cols_out,
                     lost, err));
 done:
@@ -293,12 +294,6 @@ done:
     return status;
 }
 
-/* Does anything have to be done to the bytes at all? */
-static bool untouched(const struct run *r)
-{
-    return r->l->program->steps == 0 && !converts_out(r->l->program) && r->piece.in == r->piece.out;
-}
-
 enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scratch *scratch, struct cud_stream *stream,
                                 const struct cud_piece *piece, struct cud_err *err)
 {
@@ -309,7 +304,7 @@ enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scra
     const uint64_t leaves = cud_program_leaves(p, scratch->unit_rows, piece->rows);
     struct cud_leaf *const leaf = shared ? piece->leaf : scratch->leaf;
     struct cud_lost *const lost = shared ? piece->lost : scratch->lost;
-    if (!untouched(&r))
+    if (!cud_program_passes(p))
         TRY(run_steps(&r, counts ? lost : NULL, err));
     TRY(run_stats(&r, leaf, err));
     if (!counts)

@@ -25,10 +25,13 @@ uint64_t cud_program_leaves(const struct cud_program *program, uint64_t unit_row
 
 /* May a piece's out be its in? */
 bool cud_program_in_place(const struct cud_program *program);
+/* Do the bytes that come in go out as they are?  Then out must be in. */
+bool cud_program_passes(const struct cud_program *program);
 
 struct cud_piece {
     uint64_t row0, rows;                   /* whole units, but for the array's end; at most cud_scratch_rows */
-    void *in, *out;                        /* device memory; in may be overwritten; out may be in: see above */
+    const void *in;                        /* device memory */
+    void *out;                             /* device memory; may be in: see above */
     struct cud_leaf *leaf;                 /* host memory (pinned when the device is not shared): the statistics of each leaf */
     struct cud_lost *lost;                 /* and what its conversion lost */
 };

@@ -52,8 +52,8 @@ static enum cud_status other_open(struct cud_sink *s, const struct part_facts *f
     if (s->fd >= 0 && fstat(s->fd, &st))
         return FAIL(err, CUD_EFAILED, "%s: %s", s->name, strerror(errno));
     if (s->fd < 0 || st.st_ino != first->ino || (uint64_t)st.st_size != first->bytes)
-        return FAIL(err, CUD_EFAILED, "%s: host %s does not see the file that rank 0 made; use a folder that all hosts share, or "
-                    "--write root", s->name, cud_rank_host(s->ranks));
+        return FAIL(err, CUD_EFAILED, "%s: host %s does not see the file that rank 0 made; use a folder that all hosts share, "
+                    "or --write root", s->name, cud_rank_host(s->ranks));
     return CUD_OK;
 }
 
@@ -96,7 +96,8 @@ static enum cud_status sink_make(const struct cud_sink_facts *facts, struct cud_
 }
 
 /* Between two meetings a rank that failed does nothing but come to the next one, with its error. */
-enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ranks *ranks, struct cud_sink **sink, struct cud_err *err)
+enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ranks *ranks, struct cud_sink **sink,
+                              struct cud_err *err)
 {
     enum cud_status status = CUD_OK, mine;
     struct cud_sink *s = NULL;
@@ -140,7 +141,8 @@ enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes
         return FAIL(err, CUD_EFAILED, "%s: %s; the whole output takes %llu bytes", s->name, strerror(e),
                     (unsigned long long)(s->head_bytes + s->rows * s->row_bytes));
     if (e)
-        return FAIL(err, CUD_EFAILED, "%s: cannot be written at byte %llu: %s", s->name, (unsigned long long)offset, strerror(e));
+        return FAIL(err, CUD_EFAILED, "%s: cannot be written at byte %llu: %s", s->name, (unsigned long long)offset,
+                    strerror(e));
     start_writeback(s->fd, offset, bytes);
     return CUD_OK;
 }

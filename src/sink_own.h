@@ -18,7 +18,7 @@ struct cud_sink {
     const struct cud_plan *plan;
     uint64_t head_bytes, row_bytes, rows;
     int fd;                                /* -1: none */
-    bool patient;                          /* a write to stdout that would have to wait says EAGAIN; else it must be asked first */
+    bool patient;                          /* a write to stdout that would have to wait says EAGAIN; else poll must say first */
     char *name;                            /* of what fd writes: OUT.part or "stdout" */
     atomic_uint_fast64_t rows_put;         /* rank 0 of a root sink: written to fd */
     struct cud_target target;              /* rank 0 */

@@ -1,8 +1,8 @@
 /* The root way: windows to rank 0, in pieces, a head ahead of each.
  *
- * A sender sends a head and, right behind it, the piece's bytes; of these at most FLIGHT are under way.  Rank 0 takes a head only
- * when it has a place for the piece, and only then posts the receive: what waits for it waits in the sender's own memory.  Each
- * sender ends with a last head, which says how it ended. */
+ * A sender sends a head and, right behind it, the piece's bytes; of these at most FLIGHT are under way.  Rank 0 takes a head
+ * only when it has a place for the piece, and only then posts the receive: what waits for it waits in the sender's own memory.
+ * Each sender ends with a last head, which says how it ended. */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -124,8 +124,8 @@ void cud_root_free(struct cud_root *r)
 
 /* ---- windows handed over */
 
-enum cud_status cud_sink_pass(struct cud_sink *s, const struct cud_window *w, const void *bytes, const struct cud_forest *forest,
-                              void *ticket, bool *taken, struct cud_err *err)
+enum cud_status cud_sink_pass(struct cud_sink *s, const struct cud_window *w, const void *bytes,
+                              const struct cud_forest *forest, void *ticket, bool *taken, struct cud_err *err)
 {
     struct cud_root *r = s->root;
     *taken = false;
@@ -161,8 +161,8 @@ static void held_give_back(struct cud_root *r)
 
 /* ---- a sender */
 
-static enum cud_status send_piece(struct cud_sink *s, const struct head *head, const struct cud_forest *forest, const char *bytes,
-                                  struct cud_err *err)
+static enum cud_status send_piece(struct cud_sink *s, const struct head *head, const struct cud_forest *forest,
+                                  const char *bytes, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_root *r = s->root;
@@ -423,8 +423,6 @@ static enum cud_status put_pieces(struct cud_sink *s, bool *idle, struct cud_err
         *idle = false;
     }
 done:
-    if (status != CUD_OK)
-        r->over = true;                    /* from now on what comes is taken and thrown away */
     return status;
 }
 

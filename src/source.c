@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include "format/map.h"
 #include "registry.h"
 
 /* ---- which format */
@@ -253,6 +254,22 @@ enum cud_status cud_input_read(const struct cud_input *input, uint64_t elem0, ui
     }
 done:
     return status;
+}
+
+const void *cud_input_map(const struct cud_input *input, uint64_t elem0, uint64_t elems)
+{
+    const size_t k = file_of(input, elem0), each = cud_type_bytes(input->array.type);
+    const struct cud_source *file = &input->file[k];
+    const uint64_t at = file->offset + (elem0 - input->first[k]) * each;
+    if (!file->map || elem0 + elems > input->first[k + 1] || !cud_map_want(file->map, at, elems * each))
+        return NULL;
+    return file->map + at;
+}
+
+void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t elems)
+{
+    const size_t k = file_of(input, elem0), each = cud_type_bytes(input->array.type);
+    cud_map_drop(input->file[k].map, input->file[k].offset + (elem0 - input->first[k]) * each, elems * each);
 }
 
 /* ---- weights */

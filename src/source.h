@@ -22,6 +22,10 @@ void cud_input_close(struct cud_input *input);                    /* all zero is
 /* Elements elem0 .. elem0 + elems - 1 as stored; spans files.  Called by many threads. */
 enum cud_status cud_input_read(const struct cud_input *input, uint64_t elem0, uint64_t elems, void *dst, struct cud_err *err);
 
+/* The same elements where they lie in memory, without a copy; NULL: read them.  To be given back with cud_input_unmap. */
+const void *cud_input_map(const struct cud_input *input, uint64_t elem0, uint64_t elems);
+void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t elems);
+
 /* Reads a whole array file as f32 or f64 values (weights).  *values is malloc'ed: the caller frees it. */
 enum cud_status cud_source_load(const char *path, enum cud_type as, struct cud_shape *shape, void **values, struct cud_err *err);
 

@@ -1,5 +1,6 @@
 #include "config.h"
 #include "flat.h"
+#include "format/map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,6 +192,14 @@ done:
     return status;
 }
 
+/* Elements must lie as their type wants them. */
+static void map(struct cud_source *source)
+{
+    const struct cud_flat *flat = source->own;
+    if (source->offset % cud_type_bytes(source->array.type) == 0)
+        source->map = cud_map_open(flat->fd, flat->file_bytes, source->path);
+}
+
 static enum cud_status check_size(const struct cud_source *source, struct cud_err *err)
 {
     const struct cud_flat *flat = source->own;
@@ -217,6 +226,7 @@ enum cud_status cud_flat_end(struct cud_source *source, struct cud_err *err)
     TRY(check_size(source, err));
     TRY(cud_file_identity(flat->fd, source->path, content, err));
     cud_source_identify(source, content);
+    map(source);
 done:
     return status;
 }
@@ -231,6 +241,9 @@ enum cud_status cud_flat_read(const struct cud_source *source, uint64_t elem0, u
 void cud_flat_close(struct cud_source *source)
 {
     struct cud_flat *flat = source->own;
+    if (flat != NULL)
+        cud_map_close(source->map, flat->file_bytes);
+    source->map = NULL;
     if (flat != NULL && flat->fd >= 0)
         close(flat->fd);
     free(flat);

@@ -1,0 +1,19 @@
+/* A file's bytes where the page cache has them, without a copy: for programs on the CPU, which read every byte once. */
+#ifndef CUD_MAP_H
+#define CUD_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The whole file, or NULL: it is empty, or on a file system where reading is the better way (only local ones are mapped).  path is
+ * kept, not copied: it is named, and the process ends with code 1, should the file be cut short under a reader's hands. */
+const unsigned char *cud_map_open(int fd, uint64_t bytes, const char *path);
+void cud_map_close(const unsigned char *map, uint64_t bytes);     /* NULL is fine */
+
+/* Brings bytes at .. at + n - 1 in; false: they are not there (any more), read them to learn why. */
+bool cud_map_want(const unsigned char *map, uint64_t at, uint64_t n);
+/* They are not needed any more: without this the process would seem to hold the whole file. */
+void cud_map_drop(const unsigned char *map, uint64_t at, uint64_t n);
+
+#endif
