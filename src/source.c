@@ -269,7 +269,8 @@ const void *cud_input_map(const struct cud_input *input, uint64_t elem0, uint64_
 void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t elems)
 {
     const size_t k = file_of(input, elem0), each = cud_type_bytes(input->array.type);
-    cud_map_drop(input->file[k].map, input->file[k].offset + (elem0 - input->first[k]) * each, elems * each);
+    const struct cud_source *file = &input->file[k];
+    cud_map_drop(file->map, file->map_bytes, file->offset + (elem0 - input->first[k]) * each, elems * each);
 }
 
 /* ---- weights */

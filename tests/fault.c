@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@ __attribute__((constructor)) static void fault_read(void)
     const char *text = getenv("CUDIST_TEST_FAIL");
     if (!text)
         return;
-    if (sscanf(text, "%15[a-z]:%23[0-9+]:%15[A-Z]@%15s", fault.name, nth, what, rank) != 4)
+    if (sscanf(text, "%15[a-z_]:%23[0-9+]:%15[A-Z]@%15s", fault.name, nth, what, rank) != 4)
         abort();
     fault.nth = strtoul(nth, NULL, 10);
     fault.later = strchr(nth, '+') != NULL;
@@ -81,7 +82,17 @@ WRAP(int, rename, (const char *from, const char *to), (from, to), NULL, -1)
 WRAP(int, unlink, (const char *name), (name), NULL, -1)
 WRAP(void *, malloc, (size_t n), (n), NULL, NULL)
 WRAP(void *, calloc, (size_t n, size_t each), (n, each), NULL, NULL)
+WRAP(void *, aligned_alloc, (size_t to, size_t n), (to, n), NULL, NULL)
 WRAP(void *, realloc, (void *old, size_t n), (old, n), NULL, NULL)
+
+/* Where reads are to fail, files are read and not mapped. */
+void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    const bool reads = fault.name[0] && (!strcmp(fault.name, "pread") || !strcmp(fault.name, "read"));
+    return reads || fails("mmap", NULL) ? MAP_FAILED : __real_mmap(at, n, protection, flags, fd, offset);
+}
 
 /* Lines on stderr are how we see what happened. */
 ssize_t __real_write(int fd, const void *from, size_t n);

@@ -28,6 +28,7 @@ struct cud_source {
     uint64_t offset;                       /* bytes of the file in front of the first element; 0 if there is no file */
     uint64_t identity[2];                  /* XXH3-128 of size, header and samples: the same on every host for the same file */
     const unsigned char *map;              /* the file's bytes in memory, elements from `offset` on; NULL: use read */
+    uint64_t map_bytes;
     void *own;                             /* the format's */
 };
 

@@ -198,6 +198,7 @@ static void map(struct cud_source *source)
     const struct cud_flat *flat = source->own;
     if (source->offset % cud_type_bytes(source->array.type) == 0)
         source->map = cud_map_open(flat->fd, flat->file_bytes, source->path);
+    source->map_bytes = flat->file_bytes;
 }
 
 static enum cud_status check_size(const struct cud_source *source, struct cud_err *err)
@@ -242,7 +243,7 @@ void cud_flat_close(struct cud_source *source)
 {
     struct cud_flat *flat = source->own;
     if (flat != NULL)
-        cud_map_close(source->map, flat->file_bytes);
+        cud_map_close(source->map, source->map_bytes);
     source->map = NULL;
     if (flat != NULL && flat->fd >= 0)
         close(flat->fd);

@@ -10,7 +10,8 @@
 #define MADV_POPULATE_READ 22              /* Linux 5.14; older kernels refuse it, and pages come as they are touched */
 #endif
 
-enum { PAGE = 4096, MAPS_MAX = 64 };
+/* AROUND: the kernel maps so much around a page that is touched, if it is in the cache. */
+enum { PAGE = 4096, AROUND = 65536, MAPS_MAX = 64 };
 
 /* Written while inputs are opened and closed, by the main thread alone; read by the signal's handler. */
 static struct { const unsigned char *map; uint64_t bytes; const char *path; } maps[MAPS_MAX];
@@ -75,24 +76,15 @@ void cud_map_close(const unsigned char *map, uint64_t bytes)
         }
 }
 
-/* Whole pages around a range. */
-static void *pages(const unsigned char *map, uint64_t at, uint64_t n, size_t *bytes)
-{
-    const uint64_t first = at / PAGE * PAGE;
-    *bytes = (size_t)(at + n - first);
-    return (void *)(map + first);
-}
-
 bool cud_map_want(const unsigned char *map, uint64_t at, uint64_t n)
 {
-    size_t bytes;
-    void *const p = pages(map, at, n, &bytes);
-    return madvise(p, bytes, MADV_POPULATE_READ) == 0 || errno == EINVAL;
+    const uint64_t first = at / PAGE * PAGE;
+    return madvise((void *)(map + first), at + n - first, MADV_POPULATE_READ) == 0 || errno == EINVAL;
 }
 
-void cud_map_drop(const unsigned char *map, uint64_t at, uint64_t n)
+/* With what was mapped around it: a neighbour that is still in use comes back when it is touched. */
+void cud_map_drop(const unsigned char *map, uint64_t bytes, uint64_t at, uint64_t n)
 {
-    size_t bytes;
-    void *const p = pages(map, at, n, &bytes);
-    madvise(p, bytes, MADV_DONTNEED);
+    const uint64_t first = at / AROUND * AROUND, end = (at + n + AROUND - 1) / AROUND * AROUND;
+    madvise((void *)(map + first), (end < bytes ? end : bytes) - first, MADV_DONTNEED);
 }

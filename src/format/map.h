@@ -13,7 +13,7 @@ void cud_map_close(const unsigned char *map, uint64_t bytes);     /* NULL is fin
 
 /* Brings bytes at .. at + n - 1 in; false: they are not there (any more), read them to learn why. */
 bool cud_map_want(const unsigned char *map, uint64_t at, uint64_t n);
-/* They are not needed any more: without this the process would seem to hold the whole file. */
-void cud_map_drop(const unsigned char *map, uint64_t at, uint64_t n);
+/* They are not needed any more: without this the process would seem to hold the whole file (of so many bytes). */
+void cud_map_drop(const unsigned char *map, uint64_t bytes, uint64_t at, uint64_t n);
 
 #endif

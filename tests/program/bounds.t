@@ -49,6 +49,8 @@ with tempfile.TemporaryDirectory() as folder:
                 seen.append(mib if code == 0 else 1e9)
             ok(seen[1] < seen[0] + 8 and seen[1] < base + 100,
                f"{' '.join(args)}, {2 if ranks else 1} ranks: {seen[0]:.0f} MiB for {small}, {seen[1]:.0f} MiB for {large}, {base:.0f} MiB for one element")
+    code, mib = peak(CUDIST, large, "-k", "scale", "-o", "none", "-q", "-w", "16K", "--threads", "2")
+    ok(code == 0 and mib < base + 40, f"windows of 16 KiB: {mib:.0f} MiB for {large}")
     code, mib = peak(CUDIST, sparse("mid.bin", 256), "-k", "scale", "-o", "out.bin", "-q")
     ok(code == 0 and mib < base + 100 and os.path.getsize("out.bin") == 256 * MIB, f"with an output of 256 MiB: {mib:.0f} MiB")
     code, few = peak("mpirun", "-np", "2", CUDIST, "mid.bin", "-k", "scale", "-o", "out2.bin", "-q", "--write", "root", "-w", "1M")

@@ -221,7 +221,7 @@ def lock_lost():
 
 CALLS = {"pread": ("EIO", 3), "pwrite": ("ENOSPC", 2), "open": ("EACCES", 1), "close": ("EIO", 1), "fsync": ("EIO", 1),
          "ftruncate": ("EIO", 1), "rename": ("EIO", 1), "unlink": ("EIO", 1), "malloc": ("ENOMEM", 1), "calloc": ("ENOMEM", 1),
-         "realloc": ("ENOMEM", 4)}
+         "realloc": ("ENOMEM", 4), "aligned_alloc": ("ENOMEM", 1)}
 
 
 def nth_call(name, what, step):
@@ -250,7 +250,7 @@ def nth_call(name, what, step):
 
 def harmless():
     """What a caller must put up with."""
-    for fault in ("pread:2+:SHORT@*", "pwrite:3+:SHORT@*", "pread:2:EINTR@*", "pwrite:2:EINTR@*"):
+    for fault in ("pread:2+:SHORT@*", "pwrite:3+:SHORT@*", "pread:2:EINTR@*", "pwrite:2:EINTR@*", "mmap:1+:ENOMEM@*"):
         run = Run(["-k", "copy", "-w", "256K", IN], 2, fault)
         ok(run.rc == 0 and not run.lines and run.holds(RIGHT), f"{fault}: nothing happens", run)
         shutil.rmtree(run.folder)

@@ -200,6 +200,7 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder))
         return 99;
     umask(027);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     test_refused();
     test_good();
     test_stale();

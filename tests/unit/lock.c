@@ -185,6 +185,40 @@ static void test_race(void)
     ok(!bad, "of %d runs at once one gets the lock, %d times", RUNS, ROUNDS);
 }
 
+/* Owners that come and go: there are never two. */
+static void test_turns(void)
+{
+    enum { RUNS = 8, TURNS = 4000 };
+    char inside[64];
+    int bad = 0, code, had = 0;
+    snprintf(inside, sizeof inside, "%s/inside", folder);
+    for (int i = 0; i < RUNS; i++)
+        if (fork() == 0) {
+            int wrong = 0, mine = 0;
+            for (int turn = 0; turn < TURNS; turn++) {
+                struct cud_lock *l;
+                struct cud_err err;
+                enum cud_status got = take("here", &l, &err);
+                wrong += got != CUD_OK && got != CUD_EEXISTS;
+                if (got != CUD_OK)
+                    continue;
+                int fd = open(inside, O_CREAT | O_EXCL | O_WRONLY, 0600);
+                wrong += fd < 0;
+                close(fd);
+                unlink(inside);
+                cud_lock_drop(l);
+                mine = 1;
+            }
+            _exit(wrong ? 2 : mine);
+        }
+    for (int i = 0; i < RUNS; i++) {
+        wait(&code);
+        bad += !WIFEXITED(code) || WEXITSTATUS(code) > 1;
+        had += WIFEXITED(code) && WEXITSTATUS(code) == 1;
+    }
+    ok(!bad && had && access(path, F_OK) != 0, "%d runs, %d times each: never two at once, and the last one leaves nothing", RUNS, TURNS);
+}
+
 int main(void)
 {
     unsetenv("SLURM_JOB_ID");
@@ -196,6 +230,7 @@ int main(void)
     test_hosts();
     test_odd();
     test_race();
+    test_turns();
     rmdir(folder);
     return done_testing();
 }

@@ -31,6 +31,7 @@ static struct cud_message *mail;           /* sends not yet received, in order *
 static int in_flight;                      /* messages not yet freed */
 static struct cud_err error_of[RANKS_MAX];
 static uint64_t shared[2];
+static bool apart;                         /* the last rank's host has another folder of that name */
 
 int cud_rank_me(const struct cud_ranks *r) { return r->me; }
 int cud_rank_count(const struct cud_ranks *r) { (void)r; return count; }
@@ -54,6 +55,7 @@ enum cud_status cud_rank_bcast(struct cud_ranks *r, void *bytes, size_t n, struc
         memcpy(shared, bytes, n);
     pthread_barrier_wait(&all_here);
     memcpy(bytes, shared, n);
+    ((char *)bytes)[0] ^= (char)(apart && r->me == count - 1);
     pthread_barrier_wait(&all_here);
     return CUD_OK;
 }
@@ -469,6 +471,11 @@ static void test_open(void)
        "all ranks leave with rank 0's error: %s", outcome[2].text);
     cud_grove_free(grove);
     scene.force = true;
+    apart = true;
+    ok(run(3) == CUD_EFAILED && strstr(outcome[0].text, "does not see the file") && exists("") && !exists(".part"),
+       "a host with a folder of its own: %s", outcome[0].text);
+    cud_grove_free(grove);
+    apart = false;
     file_case(3);
     scene.force = false;
     scene.rows = (uint64_t)1 << 50;        /* more than a file can be, here or anywhere */
