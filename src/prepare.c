@@ -7,7 +7,7 @@
 #include "probe.h"
 #include "registry.h"
 
-#define WINDOW_SHARED ((uint64_t)256 << 10)     /* of the CPU: stays in a core's own cache from read to write */
+#define WINDOW_SHARED ((uint64_t)1 << 20)       /* of the CPU: fewer calls than smaller ones, and still in the cache */
 #define WINDOW_DEVICE ((uint64_t)32 << 20)      /* of a GPU: long enough for PCIe */
 
 /* ---- the input, the same on every rank */
@@ -187,6 +187,11 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
 {
     enum cud_status status = CUD_OK;
     const struct cud_loader loader = {.load = load_shared, .self = ranks};
+    const char *const isa = getenv("CUDIST_ISA");
+    if (isa && *isa && !cud_registry_isa_known(isa))
+        (void)FAIL(err, CUD_EUSAGE, "CUDIST_ISA=%s: is not built, or the CPU of host %s cannot run it; unset it for the best", isa,
+                   cud_rank_host(ranks));
+    TRY(cud_rank_agree(ranks, err));
     TRY(open_input(job, ranks, &p->input, err));
     TRY(cud_bind(job, ranks, &p->binding, err));
     (void)cud_program_make(job, &p->input.array, &loader, &p->program, err);

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "sink_own.h"
+#include "writeback.h"
 
-#define WRITEBACK ((uint64_t)8 << 20)
 
 bool cud_sink_by_main(const struct cud_sink *s) { return s->way == SINK_ROOT && (s->me != 0 || s->to_stdout); }
 
@@ -113,6 +113,8 @@ enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ran
         (void)others_open(s, err);
         TRY(cud_rank_agree(ranks, err));
     }
+    if (s->fd >= 0 && !s->to_stdout)
+        s->writeback = cud_writeback_start(s->fd);
     *sink = s;
     return CUD_OK;
 done:
@@ -121,18 +123,6 @@ done:
 }
 
 /* ---- writing */
-
-/* The disk starts early, in runs of some length, so that the sync at the end is short: measured on ext4, 1 GiB is on the disk
- * in half the time; a call for each MiB cost more than one for eight.  The last run but one: in the last one other threads may
- * still be at work.  A hint only, so failing is fine. */
-static void start_writeback(int fd, uint64_t offset, uint64_t bytes)
-{
-    uint64_t from = offset / WRITEBACK, to = (offset + bytes) / WRITEBACK;
-    if (from > 0)
-        from--;
-    if (to > from + 1)
-        sync_file_range(fd, (off_t)(from * WRITEBACK), (off_t)((to - 1 - from) * WRITEBACK), SYNC_FILE_RANGE_WRITE);
-}
 
 enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes, const void *from, struct cud_err *err)
 {
@@ -143,7 +133,7 @@ enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes
     if (e)
         return FAIL(err, CUD_EFAILED, "%s: cannot be written at byte %llu: %s", s->name, (unsigned long long)offset,
                     strerror(e));
-    start_writeback(s->fd, offset, bytes);
+    cud_writeback_ask(s->writeback, offset, bytes);
     return CUD_OK;
 }
 
@@ -171,6 +161,8 @@ enum cud_status cud_sink_close(struct cud_sink *s, struct cud_err *err)
     struct stat st;
     if (s->fd < 0)
         return CUD_OK;
+    cud_writeback_stop(s->writeback);
+    s->writeback = NULL;
     bool file = !fstat(s->fd, &st) && S_ISREG(st.st_mode);
     int e = file && fsync(s->fd) ? errno : 0;
     if (close(s->fd) && !e && errno != EINTR)
@@ -188,6 +180,7 @@ void cud_sink_free(struct cud_sink *s)
 {
     if (!s)
         return;
+    cud_writeback_stop(s->writeback);
     if (s->fd >= 0)
         close(s->fd);
     cud_root_free(s->root);

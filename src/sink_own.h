@@ -18,6 +18,7 @@ struct cud_sink {
     const struct cud_plan *plan;
     uint64_t head_bytes, row_bytes, rows;
     int fd;                                /* -1: none */
+    struct cud_writeback *writeback;       /* of fd; NULL: none */
     bool patient;                          /* a write to stdout that would have to wait says EAGAIN; else poll must say first */
     char *name;                            /* of what fd writes: OUT.part or "stdout" */
     atomic_uint_fast64_t rows_put;         /* rank 0 of a root sink: written to fd */

@@ -100,9 +100,20 @@ static void set_hash(struct cud_node *node, XXH128_hash_t hash)
     node->hash[1] = hash.low64;
 }
 
+/* libxxhash's AVX code may leave the upper halves of the vector registers dirty; code for plain x86-64 then runs three times
+ * slower (measured), as the processor keeps those halves. */
+static void clean_registers(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx"))
+        __asm__ volatile("vzeroupper");
+#endif
+}
+
 void cud_node_hash(struct cud_node *node, const void *bytes, size_t n)
 {
     set_hash(node, XXH3_128bits(bytes, n));
+    clean_registers();
 }
 
 void cud_node_none(struct cud_node *node)

@@ -70,7 +70,7 @@ enum cud_status cud_shape_parse(const char *text, struct cud_shape *s, struct cu
         return FAIL(err, CUD_EUSAGE, "shape '%s': '%s' is not expected; write it like 1000x16", text, at);
     uint64_t bytes;
     if (!cud_shape_bytes(&shape, 8, &bytes))
-        return FAIL(err, CUD_EUSAGE, "shape '%s': it makes 2^63 bytes or more; wanted less than 2^63 bytes", text);
+        return FAIL(err, CUD_EUSAGE, "shape '%s': it makes 2^63 bytes or more", text);
     *s = shape;
     return CUD_OK;
 }

@@ -1,17 +1,13 @@
-#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include "format/map.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22              /* Linux 5.14; older kernels refuse it, and pages come as they are touched */
-#endif
-
 /* AROUND: the kernel maps so much around a page that is touched, if it is in the cache. */
-enum { PAGE = 4096, AROUND = 65536, MAPS_MAX = 64 };
+enum { AROUND = 65536, MAPS_MAX = 64 };
 
 /* Written while inputs are opened and closed, by the main thread alone; read by the signal's handler. */
 static struct { const unsigned char *map; uint64_t bytes; const char *path; } maps[MAPS_MAX];
@@ -61,6 +57,7 @@ const unsigned char *cud_map_open(int fd, uint64_t bytes, const char *path)
     void *const map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         return NULL;
+    madvise(map, bytes, MADV_SEQUENTIAL);
     maps[slot].bytes = bytes;
     maps[slot].path = path;
     maps[slot].map = map;
@@ -74,12 +71,6 @@ void cud_map_close(const unsigned char *map, uint64_t bytes)
             maps[i].map = NULL;
             munmap((void *)map, bytes);
         }
-}
-
-bool cud_map_want(const unsigned char *map, uint64_t at, uint64_t n)
-{
-    const uint64_t first = at / PAGE * PAGE;
-    return madvise((void *)(map + first), at + n - first, MADV_POPULATE_READ) == 0 || errno == EINVAL;
 }
 
 /* With what was mapped around it: a neighbour that is still in use comes back when it is touched. */

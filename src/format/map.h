@@ -2,7 +2,6 @@
 #ifndef CUD_MAP_H
 #define CUD_MAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,8 +10,6 @@
 const unsigned char *cud_map_open(int fd, uint64_t bytes, const char *path);
 void cud_map_close(const unsigned char *map, uint64_t bytes);     /* NULL is fine */
 
-/* Brings bytes at .. at + n - 1 in; false: they are not there (any more), read them to learn why. */
-bool cud_map_want(const unsigned char *map, uint64_t at, uint64_t n);
 /* They are not needed any more: without this the process would seem to hold the whole file (of so many bytes). */
 void cud_map_drop(const unsigned char *map, uint64_t bytes, uint64_t at, uint64_t n);
 
