@@ -60,7 +60,8 @@ template <class T> HELPER T load(const T *p, size_t i, bool swap)
 /* ---- to floats */
 
 /* x rounded to a float that still tells what a narrower type must round: to nearest if exact, else to the odd one of its two
- * neighbours.  (Boldo, Melquiond: Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.) */
+ * neighbours.  (S. Boldo, G. Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to
+ * odd, IEEE Transactions on Computers 57, 2008.) */
 HELPER float odd(double x)
 {
     const float r = (float)x;
@@ -74,7 +75,7 @@ HELPER float odd(double x)
 HELPER half to_half(float x)
 {
     const uint32_t u = BITS(x) & 0x7fffffff, sign = BITS(x) & 0x80000000;
-    const uint32_t normal = (u + 0xc8000fff + (u >> 13 & 1)) << 3;                /* bias 127 to 15, half an ulp less 1, to even */
+    const uint32_t normal = (u + 0xc8000fff + (u >> 13 & 1)) << 3;                /* bias 127 to 15; to even */
     const uint32_t small = (BITS(FROM_BITS<float>(u) + 0.5f) - 0x3f000000) << 16; /* 0.5's ulp is the least subnormal */
     const uint32_t finite = u < 0x38800000 ? small : normal, all = u < 0x47800000 ? finite : 0x7c000000;
     return {(uint16_t)((u > 0x7f800000 ? 0x7e000000 : sign | all) >> 16)};

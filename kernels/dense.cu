@@ -129,8 +129,8 @@ template <class T> static int launch_multiply(const struct cud_call *c)
             return bad;
         weights = w;
     }
-    return LAUNCH_TILES(multiply<T>, CEIL_DIV(m, height<T>) * CEIL_DIV(n, WIDTH), c, (const T *)c->in[0], weights, (T *)c->out[0],
-                        m, k, n);
+    return LAUNCH_TILES(multiply<T>, CEIL_DIV(m, height<T>) * CEIL_DIV(n, WIDTH), c, (const T *)c->in[0], weights,
+                        (T *)c->out[0], m, k, n);
 }
 
 template <class T> static int launch(const struct cud_call *c)
@@ -158,7 +158,8 @@ static enum cud_status shape(const struct cud_step_facts *facts, uint64_t *cols_
                     "if they are stored %s, say layout=%s", (unsigned long long)facts->cols, cud_shape_text(w, text),
                     (unsigned long long)w->dim[out_in ? 1 : 0], out_in ? "in x out" : "out x in", out_in ? "in-out" : "out-in");
     const uint64_t n = w->dim[out_in ? 0 : 1];
-    if (facts->param[BIAS] != 0 && (b->ndim == 0 || cud_shape_rows(b) * cud_shape_cols(b) != n || (b->ndim > 1 && b->dim[0] != 1)))
+    const bool is_vector = b->ndim == 1 || (b->ndim == 2 && b->dim[0] == 1);
+    if (facts->param[BIAS] != 0 && !(is_vector && b->dim[b->ndim - 1] == n))
         return FAIL(err, CUD_EINPUT, "dense: bias must have %llu elements, as weights have outputs, but has shape %s",
                     (unsigned long long)n, cud_shape_text(b, text));
     *cols_out = n;

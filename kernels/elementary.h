@@ -19,7 +19,8 @@ template <class T> struct cud_of;
 template <> struct cud_of<float> {
     static constexpr int bias = 127, digits = 23;            /* of the exponent; of the fraction */
     static constexpr float whole = 0x1p23f, magic = 0x1.8p23f;   /* added, they round to an integer, in the lowest bits */
-    static constexpr float log2e = 0x1.715476p+0f, ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;   /* hi: 16 bits */
+    static constexpr float log2e = 0x1.715476p+0f;
+    static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;   /* hi: 16 bits, so that n ln2_hi is exact */
     static constexpr float exp_lo = -104, exp_hi = 89, tanh_hi = 20;   /* beyond: 0, inf; 1 for 2 |x| */
     static constexpr float normal = 0x1p-126f, up = 0x1p25f, up_log2 = 25;   /* to make a subnormal normal */
     static constexpr uint32_t root_half = 0x3f3504f3, one = 0x3f800000;
@@ -39,15 +40,16 @@ template <> struct cud_of<float> {
 template <> struct cud_of<double> {
     static constexpr int bias = 1023, digits = 52;
     static constexpr double whole = 0x1p52, magic = 0x1.8p52;
-    static constexpr double log2e = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefap-1, ln2_lo = 0x1.cf79abc9e3b3ap-40;   /* hi: 38 bits */
+    static constexpr double log2e = 0x1.71547652b82fep+0;
+    static constexpr double ln2_hi = 0x1.62e42fefap-1, ln2_lo = 0x1.cf79abc9e3b3ap-40;   /* hi: 38 bits */
     static constexpr double exp_lo = -746, exp_hi = 710, tanh_hi = 44;
     static constexpr double normal = 0x1p-1022, up = 0x1p54, up_log2 = 54;
     static constexpr uint64_t root_half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
     /* error of exp 2^-57.9 */
     static HELPER_OF double exp_poly(double r)
     {
-        const double low = 0x1.000000000000ap-1 + r * (0x1.55555555554f9p-3 + r * (0x1.5555555550827p-5 + r * (0x1.1111111127d83p-7
-            + r * 0x1.6c16c1843e4f4p-10)));
+        const double low = 0x1.000000000000ap-1 + r * (0x1.55555555554f9p-3 + r * (0x1.5555555550827p-5
+            + r * (0x1.1111111127d83p-7 + r * 0x1.6c16c1843e4f4p-10)));
         const double high = 0x1.a01a0129f2989p-13 + r * (0x1.a01999d23f0c5p-16 + r * (0x1.71df25da0eec1p-19
             + r * (0x1.28adab27b2367p-22 + r * 0x1.ad7f295cf8b23p-26)));
         const double r2 = r * r;

@@ -64,8 +64,18 @@
 template <class T> struct cud_bits;
 template <> struct cud_bits<float> { typedef uint32_t type; };
 template <> struct cud_bits<double> { typedef uint64_t type; };
-template <class T> HELPER typename cud_bits<T>::type BITS(T x) { typename cud_bits<T>::type u; memcpy(&u, &x, sizeof u); return u; }
-template <class T> HELPER T FROM_BITS(typename cud_bits<T>::type u) { T x; memcpy(&x, &u, sizeof x); return x; }
+template <class T> HELPER typename cud_bits<T>::type BITS(T x)
+{
+    typename cud_bits<T>::type u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+template <class T> HELPER T FROM_BITS(typename cud_bits<T>::type u)
+{
+    T x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
 
 template <class T> HELPER T cud_nan();
 template <> HELPER_OF float cud_nan<float>() { return FROM_BITS<float>(0x7fc00000); }

@@ -27,7 +27,8 @@
 #endif
 #define EACH(i, n) CUD_FREE for (size_t i##_k = 0, i##_n = (n); i##_k < i##_n; i##_k++) \
     if (const size_t i = CUD_AT(i##_k, i##_n, 1); true)
-#define TILES(t, n) for (size_t t##_k = 0, t##_n = (n); t##_k < t##_n; t##_k++) if (const size_t t = CUD_AT(t##_k, t##_n, 1); true)
+#define TILES(t, n) for (size_t t##_k = 0, t##_n = (n); t##_k < t##_n; t##_k++) \
+    if (const size_t t = CUD_AT(t##_k, t##_n, 1); true)
 #define ROWS(r, n, cols) TILES(r, (void(cols), n))
 #define EACH_OF(i, n) EACH(i, n)
 #define EACH_PAIR(r, m, c, n, pitch) TILES(r, m) EACH(c, n)
@@ -181,19 +182,26 @@ template <class T> HELPER int FIND_NAN(const T *a, int n) { return cud_find<true
 
 template <class T> HELPER double cud_piece_sum(const T *p, size_t n)
 {
-    double a[ROW_LANES];
-    pack<double> s[ROW_LANES / PACK];
+    enum { PACKED = ROW_LANES / PACK };
+    pack<double> s[PACKED];
     size_t c = 0;
-    for (int j = 0; j < ROW_LANES / PACK; j++)
+    for (int j = 0; j < PACKED; j++)
         s[j] = ALL(0.0);
     for (; c + ROW_LANES <= n; c += ROW_LANES)
-        for (int j = 0; j < ROW_LANES / PACK; j++)
+        for (int j = 0; j < PACKED; j++)
             s[j] = s[j] + WIDE(p + c + j * PACK);
-    for (int j = 0; j < ROW_LANES / PACK; j++)
-        STORE(a + j * PACK, s[j]);
-    for (size_t l = 0; c + l < n; l++)
-        a[l] += p[c + l];
-    for (int half = ROW_LANES / 2; half > 0; half /= 2)
+    if (c < n) {                          /* what is missing is +0, which changes no sum that started at +0 */
+        T rest[ROW_LANES] = {};
+        memcpy(rest, p + c, (n - c) * sizeof(T));
+        for (int j = 0; j < PACKED; j++)
+            s[j] = s[j] + WIDE(rest + j * PACK);
+    }
+    for (int half = PACKED / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            s[j] = s[j] + s[j + half];
+    double a[PACK];
+    STORE(a, s[0]);
+    for (int half = PACK / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++)
             a[l] += a[l + half];
     return a[0];

@@ -185,10 +185,10 @@ template <class T> HELPER void any_leaf(const T *a, int n, uint64_t at, struct c
     const bool some = finite || pinf || ninf;
     const int ilo = some ? FIND(a, ninf ? -inf : lo, n) : 0, ihi = some ? FIND(a, pinf ? inf : hi, n) : 0;
     const int inan = nan ? FIND_NAN(a, n) : 0;
-    const uint64_t jlo = some ? at + ilo : CUD_NONE, jhi = some ? at + ihi : CUD_NONE;
+    const uint64_t jlo = some ? at + ilo : CUD_NONE, jhi = some ? at + ihi : CUD_NONE, jnan = nan ? at + inan : CUD_NONE;
     ONCE()
         *out = {{.f = (double)pivot}, s1, s2, {.f = some ? (double)a[ilo] : 0}, {.f = some ? (double)a[ihi] : 0}, jlo, jhi,
-                (uint64_t)finite, nan, pinf, ninf, nan ? at + inan : CUD_NONE, pinf ? jhi : CUD_NONE, ninf ? jlo : CUD_NONE, 0, 0};
+                (uint64_t)finite, nan, pinf, ninf, jnan, pinf ? jhi : CUD_NONE, ninf ? jlo : CUD_NONE, 0, 0};
 }
 
 template <class T> KERNEL stats(const T *x, struct cud_leaf *out, size_t n, uint64_t first, size_t unit)
@@ -197,7 +197,9 @@ template <class T> KERNEL stats(const T *x, struct cud_leaf *out, size_t n, uint
         SHARED(struct work<T>, w, 1);
         size_t i;
         const int have = leaf_find(t, n, unit, &i);
-        if (!(have == CUD_LEAF ? clean_leaf(x + i, CUD_LEAF, first + i, out + t, w) : clean_leaf(x + i, have, first + i, out + t, w)))
+        const bool clean = have == CUD_LEAF ? clean_leaf(x + i, CUD_LEAF, first + i, out + t, w)
+                                            : clean_leaf(x + i, have, first + i, out + t, w);
+        if (!clean)
             any_leaf(x + i, have, first + i, out + t, w);
         JOIN();                           /* the next leaf may not overwrite what a slow lane still reads */
     }
@@ -268,8 +270,8 @@ template <class T> KERNEL int_stats(const T *x, struct cud_leaf *out, size_t n, 
     }
 }
 
-#define LAUNCH(k, T) LAUNCH_TILES(k<T>, leaf_count(c->dim[0], c->dim[2]), c, (const T *)c->in[0], (struct cud_leaf *)c->out[0], \
-                                  c->dim[0], (uint64_t)c->dim[1], c->dim[2])
+#define LAUNCH(k, T) LAUNCH_TILES(k<T>, leaf_count(c->dim[0], c->dim[2]), c, (const T *)c->in[0], \
+                                  (struct cud_leaf *)c->out[0], c->dim[0], (uint64_t)c->dim[1], c->dim[2])
 
 static int launch(const struct cud_call *c)
 {

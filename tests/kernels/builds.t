@@ -10,8 +10,8 @@ n=0 want= first=
 # build CXX FLAGS SUFFIX: makes $work/bytes; its output's hash in $got
 build() {
     for k in $kernels; do
-        $1 -x c++ -std=c++20 -fno-exceptions -fno-rtti -ffp-contract=off -w $2 -DCUD_SUFFIX=$3 -I"$src/include" -I"$src/kernels" \
-            -c "$src/kernels/$k.cu" -o "$work/$k.o" || return 1
+        $1 -x c++ -std=c++20 -fno-exceptions -fno-rtti -ffp-contract=off -w $2 -DCUD_SUFFIX=$3 -I"$src/include" \
+            -I"$src/kernels" -c "$src/kernels/$k.cu" -o "$work/$k.o" || return 1
     done
     ${CC:-cc} -std=c17 -D_GNU_SOURCE -w -O1 -ffp-contract=off -DBYTES_SUFFIX=$3 -I"$src/include" "$src/tests/kernels/bytes.c" \
         "$src/src/err.c" "$src/src/type.c" "$work"/*.o -lm -o "$work/bytes" || return 1

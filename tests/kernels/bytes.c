@@ -11,8 +11,10 @@
 #define PASTE_(k, s) cud_kernel_##k##_##s
 #define PASTE(k, s) PASTE_(k, s)
 #define KERNEL(k) PASTE(k, BYTES_SUFFIX)
-extern const struct cud_kernel KERNEL(affine), KERNEL(convert), KERNEL(copy), KERNEL(dense), KERNEL(exp), KERNEL(log), KERNEL(relu),
-    KERNEL(scale), KERNEL(softmax), KERNEL(stats), KERNEL(sum), KERNEL(tanh);
+extern const struct cud_kernel KERNEL(affine), KERNEL(convert), KERNEL(copy), KERNEL(dense), KERNEL(exp), KERNEL(log),
+    KERNEL(relu), KERNEL(scale), KERNEL(softmax), KERNEL(stats), KERNEL(sum), KERNEL(tanh);
+
+static const unsigned char bytes_of[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
 
 /* Memory where the kernels run; another file may have it, for kernels that do not run here. */
 void *device_new(size_t bytes);
@@ -69,51 +71,55 @@ static double number(int kind, uint64_t *state)
 
 static void *data(enum cud_type type, int kind, size_t n, uint64_t seed)
 {
-    static const unsigned char bytes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-    char *const x = room(n * bytes[type]);
+    const size_t e = bytes_of[type];
+    char *const x = room(n * e);
     uint64_t state = seed * 1000 + 10 * (uint64_t)type + (uint64_t)kind;
     for (size_t i = 0; i < n; i++) {
         const double d = number(kind, &state);
         const float f = (float)d;
         const uint64_t u = random_bits(&state);
-        const void *const from = kind != BITS && type == CUD_F32 ? (const void *)&f : kind != BITS && type == CUD_F64 ? (const void *)&d : &u;
-        memcpy(x + i * bytes[type], from, bytes[type]);
+        memcpy(x + i * e, &u, e);
+        if (kind != BITS && type == CUD_F32)
+            memcpy(x + i * e, &f, e);
+        if (kind != BITS && type == CUD_F64)
+            memcpy(x + i * e, &d, e);
     }
     return x;
 }
 
-struct arrays { const void *p[2]; size_t bytes[2]; };
+/* A launch: out[1] lies behind out[0]. */
+struct launch {
+    const struct cud_kernel *kernel;
+    struct cud_call call;                  /* pointers apart */
+    const void *in[3];                     /* NULL: none */
+    size_t in_bytes[3], out_bytes, out1_bytes;
+};
 
-/* Launches with in and out copied there and back, and prints the hash of both outputs. */
-static void run(const char *what, const struct cud_kernel *k, struct cud_call call, const void *in, size_t in_bytes, size_t out_bytes,
-                size_t out1_bytes, const struct arrays *arrays)
+/* Copies in, launches, copies out and prints the outputs' hash. */
+static void run(const char *what, struct launch l)
 {
-    void *const x = device_new(in_bytes + 1), *const y = device_new(out_bytes + out1_bytes + 1), *const host = room(out_bytes + out1_bytes);
-    void *more[2] = {NULL, NULL};
-    device_put(x, in, in_bytes);
-    device_put(y, host, out_bytes + out1_bytes);
-    call.in[0] = x;
-    call.out[0] = y;
-    call.out[1] = out1_bytes ? (char *)y + out_bytes : NULL;
-    for (int i = 0; arrays && i < 2; i++)
-        if (arrays->p[i]) {
-            more[i] = device_new(arrays->bytes[i]);
-            device_put(more[i], arrays->p[i], arrays->bytes[i]);
-            call.in[1 + i] = more[i];
+    const size_t bytes = l.out_bytes + l.out1_bytes;
+    void *const out = device_new(bytes + 1), *const host = room(bytes), *const work = device_new(1 << 20);
+    void *in[3] = {NULL, NULL, NULL};
+    device_put(out, host, bytes);
+    for (int i = 0; i < 3; i++)
+        if (l.in[i]) {
+            l.call.in[i] = in[i] = device_new(l.in_bytes[i] + 1);
+            device_put(in[i], l.in[i], l.in_bytes[i]);
         }
-    void *const work = device_new(1 << 20);
-    call.work = work;
-    const int bad = k->launch(&call);
+    l.call.out[0] = out;
+    l.call.out[1] = l.out1_bytes ? (char *)out + l.out_bytes : NULL;
+    l.call.work = work;
+    const int bad = l.kernel->launch(&l.call);
     if (bad)
         printf("error %d\n", bad);
-    device_get(host, y, out_bytes + out1_bytes);
-    say(what, host, out_bytes + out1_bytes);
-    device_free(x);
-    device_free(y);
+    device_get(host, out, bytes);
+    say(what, host, bytes);
+    for (int i = 0; i < 3; i++)
+        if (in[i])
+            device_free(in[i]);
+    device_free(out);
     device_free(work);
-    for (int i = 0; i < 2; i++)
-        if (more[i])
-            device_free(more[i]);
     free(host);
 }
 
@@ -121,13 +127,14 @@ static void maps(enum cud_type type, size_t n)
 {
     static const struct cud_kernel *const maps[] = {&KERNEL(affine), &KERNEL(copy), &KERNEL(exp), &KERNEL(log), &KERNEL(relu),
                                                     &KERNEL(scale), &KERNEL(tanh)};
-    const size_t bytes = n * (type == CUD_F64 ? 8 : 4);
+    const size_t bytes = n * bytes_of[type];
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         for (int kind = 0; kind < KINDS; kind++) {
             char what[80];
             void *const x = data(type, kind, n, 1);
             snprintf(what, sizeof what, "%s, type %d, data %d", maps[i]->name, (int)type, kind);
-            run(what, maps[i], (struct cud_call){.dim = {n, 1, 1}, .param = {1.1, -0.3}, .type = type}, x, bytes, bytes, 0, NULL);
+            run(what, (struct launch){.kernel = maps[i], .call = {.dim = {n, 1, 1}, .param = {1.1, -0.3}, .type = type},
+                                      .in = {x}, .in_bytes = {bytes}, .out_bytes = bytes});
             free(x);
         }
 }
@@ -135,16 +142,20 @@ static void maps(enum cud_type type, size_t n)
 static void rows(enum cud_type type, size_t n)
 {
     static const size_t cols[] = {1, 3, 31, 32, 33, 100, 784, 4096, 4097, 9000};
-    const size_t e = type == CUD_F64 ? 8 : 4;
     for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
         for (int kind = 0; kind < KINDS; kind++) {
-            const size_t m = n / cols[i] + 1;
+            const size_t m = n / cols[i] + 1, row = cols[i] * bytes_of[type];
             char what[80];
             void *const x = data(type, kind, m * cols[i], 2);
-            snprintf(what, sizeof what, "type %d, data %d, rows of %zu", (int)type, kind, cols[i]);
-            run(strcat(what, ": sum"), &KERNEL(sum), (struct cud_call){.dim = {m, cols[i], 1}, .type = type}, x, m * cols[i] * e, m * e, 0, NULL);
-            run(strcat(what, ": softmax"), &KERNEL(softmax), (struct cud_call){.dim = {m, cols[i], cols[i]}, .type = type}, x,
-                m * cols[i] * e, m * cols[i] * e, 0, NULL);
+            struct launch l = {.kernel = &KERNEL(sum), .call = {.dim = {m, cols[i], 1}, .type = type}, .in = {x},
+                               .in_bytes = {m * row}, .out_bytes = m * bytes_of[type]};
+            snprintf(what, sizeof what, "sum, type %d, data %d, rows of %zu", (int)type, kind, cols[i]);
+            run(what, l);
+            l.kernel = &KERNEL(softmax);
+            l.call.dim[2] = cols[i];
+            l.out_bytes = m * row;
+            snprintf(what, sizeof what, "softmax, type %d, data %d, rows of %zu", (int)type, kind, cols[i]);
+            run(what, l);
             free(x);
         }
 }
@@ -152,16 +163,16 @@ static void rows(enum cud_type type, size_t n)
 static void dense(enum cud_type type)
 {
     static const size_t shapes[][3] = {{1, 1, 1}, {7, 5, 3}, {33, 40, 65}, {65, 33, 130}, {17, 100, 10}};
-    const size_t e = type == CUD_F64 ? 8 : 4;
+    const size_t e = bytes_of[type];
     for (size_t i = 0; i < 4 * sizeof shapes / sizeof *shapes; i++) {
         const size_t m = shapes[i / 4][0], k = shapes[i / 4][1], n = shapes[i / 4][2];
-        const int kind = i % 2 ? SPECIAL : SMALL, layout = i / 2 % 2;
+        const int kind = i % 2 ? SPECIAL : SMALL, layout = i / 2 % 2, biased = i % 3 != 0, activation = (int)i % 3;
         char what[80];
         void *const x = data(type, kind, m * k, 3), *const w = data(type, SMALL, k * n, 4), *const b = data(type, SMALL, n, 5);
-        const struct arrays arrays = {{w, i % 3 ? b : NULL}, {k * n * e, n * e}};
         snprintf(what, sizeof what, "dense, type %d, data %d, %zu x %zu x %zu, layout %d", (int)type, kind, m, k, n, layout);
-        run(what, &KERNEL(dense), (struct cud_call){.dim = {m, k, n}, .param = {1, i % 3 != 0, (double)(i % 3), layout}, .type = type}, x,
-            m * k * e, m * n * e, 0, &arrays);
+        run(what, (struct launch){.kernel = &KERNEL(dense), .in = {x, w, biased ? b : NULL},
+                                  .call = {.dim = {m, k, n}, .param = {1, biased, activation, layout}, .type = type},
+                                  .in_bytes = {m * k * e, k * n * e, n * e}, .out_bytes = m * n * e});
         free(x);
         free(w);
         free(b);
@@ -171,33 +182,31 @@ static void dense(enum cud_type type)
 static void stats(enum cud_type type, size_t n)
 {
     static const size_t units[] = {1, 80, 640, 1568, 4096, 5000, 50176};
-    const size_t e = type == CUD_F32 ? 4 : 8;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (int kind = 0; kind < KINDS; kind++) {
-            const size_t unit = units[i], have = unit < 100 ? n / 20 : n, each = (unit + CUD_LEAF - 1) / CUD_LEAF;
+            const size_t unit = units[i], have = unit < 100 ? n / 20 : n;
+            const size_t leaves = (have / unit + 1) * ((unit + CUD_LEAF - 1) / CUD_LEAF);
             char what[80];
             void *const x = data(type, kind, have, 6);
             snprintf(what, sizeof what, "stats, type %d, data %d, units of %zu", (int)type, kind, unit);
-            run(what, &KERNEL(stats), (struct cud_call){.dim = {have, 0, unit}, .type = type}, x, have * e,
-                (have / unit + 1) * each * sizeof(struct cud_leaf), 0, NULL);
+            run(what, (struct launch){.kernel = &KERNEL(stats), .call = {.dim = {have, 0, unit}, .type = type}, .in = {x},
+                                      .in_bytes = {have * bytes_of[type]}, .out_bytes = leaves * sizeof(struct cud_leaf)});
             free(x);
         }
 }
 
-static void convert(size_t n)
+static void convert(enum cud_type from, enum cud_type to, size_t n)
 {
-    static const unsigned char bytes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
     const size_t unit = 5000, leaves = (n / unit + 1) * 2;
-    for (int from = 0; from < CUD_TYPES; from++)
-        for (int to = 0; to < CUD_TYPES; to++)
-            for (int kind = SPECIAL; kind <= BITS; kind++) {
-                char what[80];
-                void *const x = data((enum cud_type)from, kind, n, 7);
-                snprintf(what, sizeof what, "convert, types %d to %d, data %d", from, to, kind);
-                run(what, &KERNEL(convert), (struct cud_call){.dim = {n, 0, unit}, .param = {(from + to) % 2}, .type = (enum cud_type)from,
-                    .type2 = (enum cud_type)to}, x, n * bytes[from], (n * bytes[to] + 7) / 8 * 8, leaves * sizeof(struct cud_lost), NULL);
-                free(x);
-            }
+    for (int kind = SPECIAL; kind <= BITS; kind++) {
+        char what[80];
+        void *const x = data(from, kind, n, 7);
+        snprintf(what, sizeof what, "convert, types %d to %d, data %d", (int)from, (int)to, kind);
+        run(what, (struct launch){.kernel = &KERNEL(convert), .in = {x}, .in_bytes = {n * bytes_of[from]},
+                                  .call = {.dim = {n, 0, unit}, .param = {(from + to) % 2}, .type = from, .type2 = to},
+                                  .out_bytes = (n * bytes_of[to] + 7) / 8 * 8, .out1_bytes = leaves * sizeof(struct cud_lost)});
+        free(x);
+    }
 }
 
 int main(int argc, char **argv)
@@ -212,6 +221,8 @@ int main(int argc, char **argv)
     }
     stats(CUD_I64, n);
     stats(CUD_U64, n);
-    convert(n / 2);
+    for (int from = 0; from < CUD_TYPES; from++)
+        for (int to = 0; to < CUD_TYPES; to++)
+            convert((enum cud_type)from, (enum cud_type)to, n / 2);
     return 0;
 }

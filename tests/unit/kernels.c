@@ -119,23 +119,24 @@ static void forget(struct witness *w)
         free(w->array[i].p);
 }
 
-/* Numbers in a row: how many ulps apart two are.  A NaN must be the one quiet NaN, unless no ulp is allowed: then bits count. */
+/* A float's place among all floats in order, as an integer. */
+static int64_t order(const void *x, enum cud_type type, size_t i)
+{
+    const int64_t a = type == CUD_F64 ? ((const int64_t *)x)[i] : ((const int32_t *)x)[i];
+    return a >= 0 ? a : (type == CUD_F64 ? INT64_MIN : INT32_MIN) - a;
+}
+
+/* A NaN must be the one quiet NaN.  No ulps: the same bits, also of a zero. */
 static bool close_enough(const void *got, const void *want, enum cud_type type, uint64_t ulps, size_t i)
 {
-    int64_t a, b;
-    if (type == CUD_F64) {
-        a = ((const int64_t *)got)[i], b = ((const int64_t *)want)[i];
-        if (isnan(((const double *)want)[i]))
-            return (uint64_t)a == QUIET_F64;
-        a = a < 0 ? INT64_MIN - a : a, b = b < 0 ? INT64_MIN - b : b;
-    } else {
-        a = ((const int32_t *)got)[i], b = ((const int32_t *)want)[i];
-        if (isnan(((const float *)want)[i]))
-            return (uint32_t)a == QUIET_F32;
-        a = a < 0 ? INT32_MIN - a : a, b = b < 0 ? INT32_MIN - b : b;
-    }
+    const size_t e = elem_bytes(type);
+    const int64_t a = order(got, type, i), b = order(want, type, i);
+    if (type == CUD_F64 && isnan(((const double *)want)[i]))
+        return ((const uint64_t *)got)[i] == QUIET_F64;
+    if (type == CUD_F32 && isnan(((const float *)want)[i]))
+        return ((const uint32_t *)got)[i] == QUIET_F32;
     if (ulps == 0)
-        return memcmp((const char *)got + i * elem_bytes(type), (const char *)want + i * elem_bytes(type), elem_bytes(type)) == 0;
+        return memcmp((const char *)got + i * e, (const char *)want + i * e, e) == 0;
     return (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a) <= ulps;
 }
 
@@ -147,7 +148,8 @@ static void *run(const struct cud_kernel *k, const struct witness *w, size_t tim
     char *const to = out + e, *const from = in_place ? to : in + e;             /* aligned to an element and no more */
     const size_t work_bytes = k->work_bytes ? k->work_bytes(&w->facts, w->rows * times) : 0;
     void *const work = room(work_bytes);
-    struct cud_call call = {.in = {from}, .out = {to}, .dim = {w->rows * times, w->cols_in, w->cols_out}, .type = w->type, .work = work};
+    struct cud_call call = {.in = {from}, .out = {to}, .dim = {w->rows * times, w->cols_in, w->cols_out}, .type = w->type,
+                            .work = work};
     memset(out, 0xa5, out_bytes + GUARD + e);
     for (size_t i = 0; i < times; i++)
         memcpy(from + i * w->in.n * e, w->in.p, w->in.n * e);

@@ -66,7 +66,7 @@ static uint64_t float_bits(long double v, struct form f, size_t bytes)
     int e = 0;
     frexpl(fabsl(v), &e);
     const int unit = e - f.digits > f.low && v != 0 ? e - f.digits : f.low;
-    const uint64_t q = (uint64_t)rintl(ldexpl(fabsl(v), -unit));   /* to even; may be 2^digits, which carries into the exponent */
+    const uint64_t q = (uint64_t)rintl(ldexpl(fabsl(v), -unit));   /* to even; 2^digits carries into the exponent */
     const uint64_t bits = ((uint64_t)(unit - f.low) << fraction) + q;
     return sign | (bits < inf ? bits : inf);
 }
@@ -138,6 +138,23 @@ static size_t add_floats(void *x, enum cud_type type, size_t n)
     return n;
 }
 
+/* In the middle between two f16, bf16, f32, f64 that follow a power of two, and next to that. */
+static size_t add_ints(void *x, enum cud_type type, size_t n)
+{
+    static const int digits[] = {8, 11, 24, 53};
+    for (int b = 0; b < 8 * (int)cud_type_bytes(type); b++) {
+        for (int near = -20; near <= 20; near++)
+            n = add(x, type, n, ((uint64_t)1 << b) + (uint64_t)near);
+        for (int i = 0; i < 4 && digits[i] <= b; i++)
+            for (int near = -2; near <= 2; near++)
+                for (uint64_t odd = 1; odd <= 3; odd += 2) {
+                    const uint64_t u = ((uint64_t)1 << b) + (odd << (b - digits[i])) + (uint64_t)near;
+                    n = add(x, type, add(x, type, n, u), -u);
+                }
+    }
+    return n;
+}
+
 static size_t make_input(void *x, enum cud_type type)
 {
     const int bits = 8 * (int)cud_type_bytes(type);
@@ -152,10 +169,7 @@ static size_t make_input(void *x, enum cud_type type)
         n = add(x, type, n, random_bits(&state) >> (i % 2 ? 0 : random_bits(&state) % (unsigned)bits));
     if (form_of(type, &f))
         return add_floats(x, type, n);
-    for (int b = 0; b < bits; b++)         /* between two f16, bf16, f32, f64 */
-        for (int d = 0; d < 200; d++)
-            n = add(x, type, n, ((uint64_t)1 << b) + ((uint64_t)(d % 40 - 20) << (d / 40 * b / 5)));
-    return n;
+    return add_ints(x, type, n);
 }
 
 /* ---- every pair */
@@ -199,8 +213,8 @@ static bool run(const struct pair *p, const struct cud_kernel *k, const char *is
     const size_t a = cud_type_bytes(p->from), b = cud_type_bytes(p->to);
     char *const space = room((p->n + 1) * (a > b ? a : b) + 64), *const out = space + b;   /* aligned to an element only */
     struct cud_lost *const lost = room(p->leaves * sizeof *lost);
-    struct cud_call call = {.in = {how == 1 ? p->swapped : p->in}, .out = {out, how == 1 ? NULL : lost}, .dim = {p->n, 0, p->unit},
-                            .param = {how == 1}, .type = p->from, .type2 = p->to};
+    struct cud_call call = {.in = {how == 1 ? p->swapped : p->in}, .out = {out, how == 1 ? NULL : lost},
+                            .dim = {p->n, 0, p->unit}, .param = {how == 1}, .type = p->from, .type2 = p->to};
     memset(lost, 0xa5, p->leaves * sizeof *lost);
     if (how == 2) {
         memcpy(out, p->in, p->n * a);

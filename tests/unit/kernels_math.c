@@ -26,12 +26,13 @@ struct worst {
     size_t n, bad;                         /* how many; not the NaN, infinity or signed zero that it should be */
 };
 
-/* got against want, known to more bits; an ulp is that of a type of so many digits, `least` its least number. */
-static void judge(struct worst *w, double x, double got, long double want, int digits, double least)
+struct form { int digits; double least, most; };
+static const struct form f32 = {FLT_MANT_DIG, 0x1p-149, FLT_MAX}, f64 = {DBL_MANT_DIG, 0x1p-1074, DBL_MAX};
+
+/* got against want, which is known to more bits. */
+static void judge(struct worst *w, double x, double got, long double want, const struct form *form)
 {
     int e = 0;
-    frexpl(want, &e);
-    const long double ulp = isinf(want) ? 1 : fmaxl(ldexpl(1, e - digits), least), most = digits == 24 ? (long double)FLT_MAX : (long double)DBL_MAX;
     w->n++;
     if (isnan(want) || isinf(want) || want == 0) {
         w->bad += !(isnan(want) ? bits_of(got) == QUIET_F64 : got == want && !signbit(got) == !signbit(want));
@@ -41,8 +42,11 @@ static void judge(struct worst *w, double x, double got, long double want, int d
         w->bad++;
         return;
     }
-    const long double g = isinf(got) ? most + ldexpl(1, (digits == 24 ? 128 : 1024) - digits) : fabsl(got);
-    const double off = (double)(isinf(got) && fabsl(want) > most ? 0 : fabsl(g - fabsl(want)) / ulp);
+    frexpl(want, &e);
+    const long double ulp = fmaxl(ldexpl(1, e - form->digits), form->least);
+    /* infinity stands for the number that would come after the greatest */
+    const long double g = isinf(got) ? form->most * (1 + ldexpl(1, -form->digits)) : fabsl((long double)got);
+    const double off = isinf(got) && fabsl(want) > g ? 0 : (double)(fabsl(g - fabsl(want)) / ulp);
     if (off > w->ulps)
         w->ulps = off, w->x = x;
 }
@@ -91,7 +95,7 @@ static void check_f32(const struct function *f, uint64_t step)
             if (isnan(want))
                 w.n++, w.bad += bits_of_f(y[i]) != QUIET_F32;
             else
-                judge(&w, x[i], y[i], want, FLT_MANT_DIG, 0x1p-149);
+                judge(&w, x[i], y[i], want, &f32);
         }
     }
     report(f->name, "f32", f, &w, same);
@@ -99,8 +103,8 @@ static void check_f32(const struct function *f, uint64_t step)
 
 static void check_f64(const struct function *f, size_t blocks)
 {
-    static const double special[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, -NAN, 1, -1, 0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,
-                                     0x1.62e42fefa39efp+9, 0x1.62e42fefa39fp+9, -0x1.74385446d71c3p+9, -0x1.74910d52d3052p+9};
+    static const double special[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, -NAN, 1, -1, 0x1p-1074, -0x1p-1074, 0x1p-1022,
+        DBL_MAX, -DBL_MAX, 0x1.62e42fefa39efp+9, 0x1.62e42fefa39fp+9, -0x1.74385446d71c3p+9, -0x1.74910d52d3052p+9};
     static double x[BLOCK], y[BLOCK];
     struct worst w = {0};
     uint64_t state = 1;
@@ -116,7 +120,7 @@ static void check_f64(const struct function *f, size_t blocks)
             memcpy(x, special, sizeof special);
         same = run(f->name, CUD_F64, x, y, BLOCK);
         for (size_t i = 0; i < BLOCK; i++)
-            judge(&w, x[i], y[i], f->f80(x[i]), DBL_MANT_DIG, 0x1p-1074);
+            judge(&w, x[i], y[i], f->f80(x[i]), &f64);
     }
     report(f->name, "f64", f, &w, same);
 }

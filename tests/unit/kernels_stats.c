@@ -67,7 +67,8 @@ static bool near_to(const char *what, double got, long double want, long double 
 /* Everything but the moments; *finite: how many. */
 static bool check_counts(const void *x, enum cud_type type, size_t n, uint64_t at, const struct cud_leaf *l)
 {
-    struct cud_leaf w = {.argmin = CUD_NONE, .argmax = CUD_NONE, .first_nan = CUD_NONE, .first_pinf = CUD_NONE, .first_ninf = CUD_NONE};
+    struct cud_leaf w = {.argmin = CUD_NONE, .argmax = CUD_NONE, .first_nan = CUD_NONE, .first_pinf = CUD_NONE,
+                         .first_ninf = CUD_NONE};
     for (size_t i = n; i-- > 0;) {
         const double e = real(x, type, i);
         if (isnan(e))
@@ -83,10 +84,11 @@ static bool check_counts(const void *x, enum cud_type type, size_t n, uint64_t a
         if (!isnan(e) && (w.argmax == CUD_NONE || e >= w.max.f))
             w.max.f = e, w.argmax = at + i;
     }
-    return is("finite", l->finite, w.finite) & is("nan", l->nan, w.nan) & is("pinf", l->pinf, w.pinf) & is("ninf", l->ninf, w.ninf) &
-           is("first nan", l->first_nan, w.first_nan) & is("first +inf", l->first_pinf, w.first_pinf) &
-           is("first -inf", l->first_ninf, w.first_ninf) & is("argmin", l->argmin, w.argmin) & is("argmax", l->argmax, w.argmax) &
-           is("min's bits", l->min.u, w.min.u) & is("max's bits", l->max.u, w.max.u) & is("isum", l->isum_lo | l->isum_hi, 0);
+    return is("finite", l->finite, w.finite) & is("nan", l->nan, w.nan) & is("pinf", l->pinf, w.pinf) &
+           is("ninf", l->ninf, w.ninf) & is("first nan", l->first_nan, w.first_nan) &
+           is("first +inf", l->first_pinf, w.first_pinf) & is("first -inf", l->first_ninf, w.first_ninf) &
+           is("argmin", l->argmin, w.argmin) & is("argmax", l->argmax, w.argmax) & is("min's bits", l->min.u, w.min.u) &
+           is("max's bits", l->max.u, w.max.u) & is("isum", l->isum_lo | l->isum_hi, 0);
 }
 
 /* s1, s2 to a few roundings; the pivot is an element, and near the mean as the bound in stats.cu says. */
@@ -119,16 +121,18 @@ static bool check_ints(const uint64_t *x, bool is_signed, size_t n, uint64_t at,
     long double s1 = 0, s2 = 0, abs1 = 0;
     bool element = false;
     for (size_t i = 0; i < n; i++) {
-        const long double d = is_signed ? (long double)(int64_t)x[i] - (long double)l->pivot.i : (long double)x[i] - (long double)l->pivot.u;
+        const long double d = is_signed ? (long double)(int64_t)x[i] - (long double)l->pivot.i
+                                        : (long double)x[i] - (long double)l->pivot.u;
         lo += x[i], hi += (lo < x[i]) - (uint64_t)(is_signed && x[i] >> 63);
         argmin = (x[i] ^ flip) < (x[argmin] ^ flip) ? i : argmin;
         argmax = (x[i] ^ flip) > (x[argmax] ^ flip) ? i : argmax;
         s1 += d, s2 += d * d, abs1 += fabsl(d);
         element = element || x[i] == l->pivot.u;
     }
-    return element && is("sum, lower half", l->isum_lo, lo) & is("sum, upper half", l->isum_hi, hi) & is("argmin", l->argmin, at + argmin) &
-           is("argmax", l->argmax, at + argmax) & is("min", l->min.u, x[argmin]) & is("max", l->max.u, x[argmax]) &
-           is("finite", l->finite, n) & is("nan", l->nan | l->pinf | l->ninf, 0) & is("firsts", l->first_nan & l->first_pinf & l->first_ninf, CUD_NONE) &
+    return element && is("sum, lower half", l->isum_lo, lo) & is("sum, upper half", l->isum_hi, hi) &
+           is("argmin", l->argmin, at + argmin) & is("argmax", l->argmax, at + argmax) & is("min", l->min.u, x[argmin]) &
+           is("max", l->max.u, x[argmax]) & is("finite", l->finite, n) & is("nan", l->nan | l->pinf | l->ninf, 0) &
+           is("firsts", l->first_nan & l->first_pinf & l->first_ninf, CUD_NONE) &
            near_to("s1", l->s1, s1, abs1 * 0x1p-48L) & near_to("s2", l->s2, s2, s2 * 0x1p-47L);
 }
 
@@ -146,7 +150,8 @@ static bool check_leaves(enum cud_type type, const char *x, size_t n, size_t uni
     const uint64_t first = 7 * (uint64_t)unit;
     size_t t = 0;
     for (size_t i = 0; i < n; t++) {
-        const size_t in_unit = unit - i % unit, left = n - i < in_unit ? n - i : in_unit, have = left < CUD_LEAF ? left : CUD_LEAF;
+        const size_t in_unit = unit - i % unit, left = n - i < in_unit ? n - i : in_unit;
+        const size_t have = left < CUD_LEAF ? left : CUD_LEAF;
         const void *const a = x + i * elem_bytes(type);
         struct cud_leaf alone;
         const bool good = type == CUD_I64 || type == CUD_U64 ? check_ints(a, type == CUD_I64, have, first + i, &leaf[t])
@@ -185,8 +190,8 @@ static bool check(enum cud_type type, const void *x, size_t n, size_t unit)
 
 /* Lengths and units: short, odd, whole, and one more or less. */
 static const size_t sizes[][2] = {{1, 1}, {2, 5}, {15, 15}, {63, 63}, {64, 64}, {65, 100}, {255, 300}, {256, 256}, {257, 257},
-    {640, 640}, {2000, 640}, {4095, 4095}, {4096, 4096}, {4097, 4097}, {MOST, 4096}, {MOST, 5000}, {MOST, 100000}, {10 * 784, 1568},
-    {30, 1}};
+    {640, 640}, {2000, 640}, {4095, 4095}, {4096, 4096}, {4097, 4097}, {MOST, 4096}, {MOST, 5000}, {MOST, 100000},
+    {10 * 784, 1568}, {30, 1}};
 
 static void check_reals(enum cud_type type, enum kind kind)
 {
@@ -222,7 +227,8 @@ int main(void)
 {
     static const struct { enum cud_type type; uint64_t mask, base; } ints[] = {
         {CUD_I64, 0xff, 0}, {CUD_I64, UINT64_MAX, 0}, {CUD_I64, 1000, (uint64_t)1 << 62}, {CUD_I64, 1, INT64_MAX - (uint64_t)1},
-        {CUD_I64, 0xfff, (uint64_t)INT64_MIN}, {CUD_U64, 0xffff, 0}, {CUD_U64, UINT64_MAX, 0}, {CUD_U64, 0xff, UINT64_MAX - 0xff}};
+        {CUD_I64, 0xfff, (uint64_t)INT64_MIN}, {CUD_U64, 0xffff, 0}, {CUD_U64, UINT64_MAX, 0},
+        {CUD_U64, 0xff, UINT64_MAX - 0xff}};
     say_missing();
     for (int kind = 0; kind < KINDS; kind++) {
         check_reals(CUD_F32, kind);
