@@ -20,7 +20,7 @@ none() {
 host=$(find src include -name '*.[ch]' | sort)
 kernels=$(find kernels -name '*.cu' -o -name '*.h' | sort)
 # This file itself holds the words that it looks for.
-tests=$(find tests -type f -name '*.[cht]' ! -name house.t | sort)
+tests=$(find tests -type f -regex '.*\.\([cht]\|cpp\|cu\)' ! -name house.t | sort)
 scripts=$(find scripts .ci slurm -type f | sort)
 texts=$(find README.md CONTRIBUTING.md docs jobs completions -type f | sort)
 
@@ -63,11 +63,11 @@ none 'who includes whom: the order of docs/how-it-works.md' "$(awk -v order="$or
         if (where(name) < where(FILENAME)) print FILENAME ":" FNR ": " $0
     }' $(echo "$host" | grep ^src/))"
 
-listed() { grep -qE "(^|[ $tab=])$1([ $tab]|\$)" Makefile.am tables.am; }
+listed() { grep -qE "(^|[ $tab=])$1([ $tab]|\$)" Makefile.am tables.am tests/cudaemu/rules.am; }
 unlisted() { for f in "$@"; do listed "$f" || echo "$f"; done; }
 none 'every source has its row in Makefile.am or tables.am' "$(unlisted $host $kernels)"
 none 'every file of the tests has its row' \
-    "$(unlisted $(find tests -type f ! -name '*.c' ! -name '*.pyc'); for f in tests/*.c tests/*/*.c; do listed "$f" || unlisted "${f%.c}.t"; done)"
+    "$(unlisted $(find tests -type f ! -name '*.c' ! -name '*.cu' ! -name '*.pyc' ! -name rules.am); for f in tests/*.c tests/*/*.c; do listed "$f" || unlisted "${f%.c}.t"; done)"
 none 'every script and text is distributed' "$(unlisted $scripts docs/* completions/*)"
 none 'every kernel has its witness, tests/kernels/K.tsv or tests/unit/kernels_K.c' \
     "$(for f in kernels/*.cu; do
