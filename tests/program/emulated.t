@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The CUDA build on the CUDA emulator (tests/cudaemu): output and `result` have the bytes of the CPU, for any ranks and devices,
+with threads reversed and work delayed; and what goes wrong on a GPU ends the run in time, in good order.
+
+CUDIST names the program; tests/cudist-emu beside it is the same, linked with the emulator.  CUDIST_TEST_SET=short does less, =long
+the full product."""
+import concurrent.futures, itertools, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, threading, time
+
+CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
+EMULATED = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-emu")
+JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
+MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
+SET = os.environ.get("CUDIST_TEST_SET", "usual")
+LATE = 20                                  # seconds for a run that fails
+R = random.Random(3)
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
+ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+           OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none", CUDIST_LIBS="own")
+lock = threading.Lock()
+count = bad = 0
+
+
+def ok(good, name, detail=""):
+    global count, bad
+    with lock:
+        count += 1
+        bad += not good
+        print(f"{'' if good else 'not '}ok {count} - {name}")
+        if not good:
+            print("".join(f"#   {line}\n" for line in str(detail).splitlines()[-30:]), end="")
+        sys.stdout.flush()
+
+
+class Run:
+    def __init__(self, words, ranks=1, devices=None, late=120, out=True, share=True, **env):
+        """On the CPU unless there are devices."""
+        self.folder = tempfile.mkdtemp(dir=TOP)
+        program = [CUDIST, "-d", "cpu"] if devices is None else [EMULATED, "-d", "cuda"]
+        if devices is not None:
+            env["CUDAEMU_DEVICES"] = str(devices)
+            program += ["--share-gpus"] if share and ranks > devices else []
+        launch = MPIRUN + ["-np", str(ranks)] if ranks > 1 else []
+        self.words = launch + program + words + (["-o", "o.npy"] if out else []) + ["--result", "o.json", "-q", "--threads", "1"]
+        self.env = env
+        process = subprocess.Popen(self.words, cwd=self.folder, env=dict(ENV, **env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            _, err = process.communicate(timeout=late)
+            self.late = False
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _, err = process.communicate()
+            self.late = True
+        self.rc, self.stderr = process.returncode, err.decode(errors="replace")
+        self.lines = [line for line in self.stderr.splitlines() if line.startswith("cudist: ")]
+        self.left = sorted(os.listdir(self.folder))
+        self.got = self.read() if self.rc == 0 else None
+        shutil.rmtree(self.folder)
+
+    def read(self):
+        data = b""
+        if "o.npy" in self.left:
+            with open(os.path.join(self.folder, "o.npy"), "rb") as f:
+                data = f.read()
+        with open(os.path.join(self.folder, "o.json")) as f:
+            return data, json.dumps(json.load(f)["result"])
+
+    def __str__(self):
+        return f"{self.env} {' '.join(self.words)}\nrc {self.rc}, late {self.late}, left {self.left}\n{self.stderr}"
+
+
+def npy(name, kind, shape):
+    """Random bits or numbers of the type."""
+    n = 1
+    for d in shape:
+        n *= d
+    size, code = int(kind[1]), {"f4": "f", "f8": "d"}.get(kind)
+    data = bytearray(struct.pack(f"<{n}{code}", *(R.gauss(0, 3) for _ in range(n))) if code else R.randbytes(n * size))
+    for _ in range(5 if code and n else 0):                       # NaN, infinities, denormals among them
+        i = R.randrange(n)
+        data[i * size:(i + 1) * size] = R.choice([R.randbytes(size), struct.pack("<" + code, R.choice([float("nan"), float("-inf"), 1e-310]))])
+    text = "{'descr': '<%s', 'fortran_order': False, 'shape': (%s), }" % (kind, "".join(f"{d}, " for d in shape))
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    path = os.path.join(TOP, name)
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+    return path
+
+
+def cases():
+    """Name, words: of several units each, so that several ranks have work.  Every kernel and job is here, or a test fails."""
+    a, d, h = npy("a.npy", "f4", (3001, 7)), npy("d.npy", "f8", (501, 13)), npy("h.npy", "f2", (5003,))
+    i, w, b = npy("i.npy", "i2", (4001,)), npy("w.npy", "f4", (7, 11)), npy("b.npy", "f4", (11,))
+    yield "scale", ["-k", "scale", a]
+    yield "scale, f64", ["-k", "scale:factor=-0.3", d]
+    yield "affine to i8", ["-k", "affine:scale=40,shift=1", "--out-dtype", "i8", a]
+    yield "affine, i16 to bf16", ["-k", "affine:shift=0.5", "--out-dtype", "bf16", i]
+    yield "copy, i16", ["-k", "copy", i]
+    yield "exp and tanh, f16", ["-k", "exp", "-k", "tanh", h]
+    yield "exp, f64", ["-k", "exp", d]
+    yield "log to f16", ["-k", "log", "--out-dtype", "f16", a]
+    yield "log, f64", ["-k", "log", d]
+    yield "tanh, f64", ["-k", "tanh", d]
+    yield "relu, softmax and sum", ["-k", "relu", "-k", "softmax", "-k", "sum", npy("rows.npy", "f4", (30011, 7))]
+    yield "softmax of long rows", ["-k", "softmax", npy("long.npy", "f4", (25, 5000))]
+    yield "softmax, f64", ["-k", "softmax", npy("e.npy", "f8", (5003, 40))]
+    yield "sum of long rows", ["-k", "sum", npy("f.npy", "f8", (29, 4500))]
+    yield "dense", ["-k", f"dense:weights={w},bias={b},activation=relu", "-b", "100", a]
+    yield "dense, tanh", ["-k", f"dense:weights={w},activation=tanh", "-b", "333", a]
+    yield "no rows", ["-k", "scale", npy("none.npy", "f4", (0, 16))]
+    yield "one huge row", ["-k", "scale", "-k", "relu", npy("huge.npy", "f4", (1, 20011))]
+    shapes = {"mlp": "60x784", "softmax": "20000x10"}              # else too much for an emulator
+    for name in sorted(os.listdir(JOBS)):
+        if name.endswith(".job"):
+            name = name[:-4]
+            extra = ["-b", "20"] if name == "mlp" else []
+            yield f"job {name}", ["--job", os.path.join(JOBS, name + ".job"), f"random:shape={shapes.get(name, '1500x16')},seed=1"] + extra
+
+
+RANKS, DEVICES, WINDOWS, WRITES = [1, 2, 3], [1, 2, 3, 4], ["1", "32K", ""], ["direct", "root"]
+ORDERS = [{}, {"CUDAEMU_REVERSE": "1"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "1"},
+          {"CUDAEMU_DELAY_US": "2000", "CUDAEMU_SEED": "2"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "3", "CUDAEMU_REVERSE": "1"}]
+
+
+def runs():
+    """The full product; or columns of all values, each shuffled; two or three runs of a case: in all cases together, all pairs."""
+    if SET == "long":
+        return list(itertools.product(RANKS, DEVICES, WINDOWS, WRITES, ORDERS))
+    columns = []
+    for values in (RANKS, DEVICES, WINDOWS, WRITES, ORDERS):
+        column = (values * 3)[:3] if len(values) < 3 else R.sample(values, 3)
+        R.shuffle(column)
+        columns.append(column)
+    return list(zip(*columns))[:1 if SET == "short" else 3]
+
+
+def same(name, words, todo):
+    out = [] if any(word.endswith("statistics.job") for word in words) else None
+    want = Run(words, out=out is None)
+    if want.rc != 0:
+        return ok(False, f"{name}: on the CPU", want)
+    wrong = []
+    for ranks, devices, window, write, order in todo:
+        more = (["-w", window] if window else []) + (["--write", write] if out is None else [])
+        run = Run(words + more, ranks, devices, out=out is None, **order)
+        if run.rc or run.got != want.got:
+            what = run if run.rc else "other output" if run.got[0] != want.got[0] else f"want {want.got[1]}\ngot  {run.got[1]}"
+            wrong.append(f"{ranks} ranks, {devices} devices, window {window or 'default'}, {write}, {order}: {what}")
+    ok(not wrong, f"{name}: {len(todo)} runs give the CPU's bytes", "\n".join(wrong))
+
+
+FAILS = ["cudaMalloc:1", "cudaMalloc:4:memory", "cudaHostAlloc:2", "cudaStreamCreateWithFlags:1:memory", "cudaMemcpyAsync:1:ecc",
+         "cudaMemcpyAsync:9:lost", "cudaLaunchKernel:1:cudaErrorInvalidValue", "cudaLaunchKernel:7:launch", "cudaStreamSynchronize:1:launch",
+         "cudaStreamSynchronize:4:lost", "kernel:1:ecc", "kernel:6:cudaErrorIllegalAddress", "copy:1:lost", "copy:8:ecc"]
+
+
+def fails(fault, who, ranks, write):
+    words = ["-k", "relu", "-k", "dense:weights=" + os.path.join(TOP, "w.npy"), "-b", "100", "-w", "1", os.path.join(TOP, "a.npy")]
+    run = Run(words + ["--write", write], ranks, ranks, LATE,
+              CUDAEMU_FAIL=f"{fault}@{who}" if who != "*" else fault)
+    name = f"{fault} on {'every rank' if who == '*' else f'rank {who}'} of {ranks}, {write}"
+    named = who in (0, "*") or (run.lines and f"rank {who}" in run.lines[0])
+    ok(run.rc == 1 and not run.late and len(run.lines) == 1 and not run.left and named, f"{name}: one line, nothing left", run)
+
+
+def failing():
+    for n, fault in enumerate(FAILS):
+        turns = [(0, 1), (0, 3), (2, 3), ("*", 3), (1, 2), ("*", 2)]
+        for m, (who, ranks) in enumerate(turns):
+            if SET == "long" or (n + m) % (6 if SET == "short" else 3) == 0:
+                yield fault, who, ranks, ("direct", "root")[(n + m // 2) % 2]
+
+
+def refused():
+    """What cannot work is told before anything is written."""
+    words = ["-k", "scale", "-w", "16M", "random:shape=4000000x4"]
+    for name, codes, line, ranks, devices, env in (
+            ("no GPU", (4,), "no rank sees a GPU", 1, 0, {}), ("no GPU for 3 ranks", (4,), "no rank sees a GPU", 3, 0, {}),
+            ("no visible GPU", (4,), "no rank sees a GPU", 1, 2, {"CUDA_VISIBLE_DEVICES": ""}),
+            ("too little memory", (1, 3), "--window", 1, 1, {"CUDAEMU_MEM_MB": "1"})):
+        run = Run(words, ranks, devices, LATE, share=False, **env)
+        good = run.rc in codes and not run.late and len(run.lines) == 1 and re.search(line, run.lines[0]) and not run.left
+        ok(good, f"{name}: exit code {run.rc}", run)
+    run = Run(words, 3, 2, LATE, share=False)
+    table = [line for line in run.lines if line.startswith("cudist:  ")]
+    ok(run.rc == 4 and len(table) == 4 and len(run.lines) == 5 and "--share-gpus" in run.lines[-1] and not run.left,
+       "two GPUs for three ranks: a table and a line", run)
+
+
+def complete(todo):
+    kernels = subprocess.run([CUDIST, "--list-kernels"], capture_output=True, text=True).stdout
+    names = [line.split()[0] for line in kernels.splitlines() if line and not line.startswith(" ")]
+    words = " ".join(" ".join(w) for _, w in todo)
+    missing = [name for name in names if not re.search(rf"-k {name}\b", words)]
+    ok(names and not missing, "every kernel is among the cases", missing)
+
+
+def main():
+    global TOP
+    if not os.path.exists(EMULATED):
+        print("1..0 # SKIP built without nvcc")
+        return 0
+    TOP = tempfile.mkdtemp(prefix="cudist-emulated-")
+    try:
+        todo = list(cases())
+        probe = Run(["-k", "scale", "random:shape=10"], devices=1)
+        if "no PTX in the program" in probe.stderr:
+            print("1..0 # SKIP GENCODE has no PTX")
+            return 0
+        complete(todo)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            jobs = [pool.submit(same, *case, runs()) for case in todo] + [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused)]
+            for job in jobs:
+                try:
+                    job.result()
+                except Exception as e:
+                    ok(False, f"{type(e).__name__}: {e}")
+    finally:
+        shutil.rmtree(TOP, ignore_errors=True)
+    print(f"1..{count}")
+    return bad != 0
+
+
+sys.exit(main())
