@@ -50,14 +50,16 @@ static int test_devices()
     MUST(cudaGetDevice(&now));
     MUST(cudaGetDeviceProperties(&p, 0));
     MUST(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
-    return count == 2 && now == 0 && p.warpSize == 32 && sms == p.multiProcessorCount && cudaSetDevice(99) == cudaErrorInvalidDevice;
+    return count == 2 && now == 0 && p.warpSize == 32 && sms == p.multiProcessorCount &&
+           cudaSetDevice(99) == cudaErrorInvalidDevice;
 }
 static int test_errors()
 {
     cudaGetLastError();
     const cudaError_t e = cudaSetDevice(-1);
-    return e == cudaErrorInvalidDevice && cudaPeekAtLastError() == e && cudaGetLastError() == e && cudaGetLastError() == cudaSuccess &&
-           !strcmp(cudaGetErrorName(e), "cudaErrorInvalidDevice") && strstr(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
+    return e == cudaErrorInvalidDevice && cudaPeekAtLastError() == e && cudaGetLastError() == e &&
+           cudaGetLastError() == cudaSuccess && !strcmp(cudaGetErrorName(e), "cudaErrorInvalidDevice") &&
+           strstr(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
 }
 static int test_memory()
 {
@@ -146,7 +148,8 @@ static int test_streams()
     MUST(cudaStreamDestroy(s));
     MUST(cudaStreamDestroy(t));
     MUST(cudaFree(p));
-    return busy == cudaErrorNotReady && idle == cudaSuccess && after == cudaSuccess && cudaStreamDestroy(s) == cudaErrorInvalidResourceHandle;
+    return busy == cudaErrorNotReady && idle == cudaSuccess && after == cudaSuccess &&
+           cudaStreamDestroy(s) == cudaErrorInvalidResourceHandle;
 }
 /* A blocking stream waits for the default stream, and that for it. */
 static int test_default_stream()

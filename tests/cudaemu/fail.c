@@ -125,7 +125,8 @@ static const struct {
 } tests[] = {
     {"without it nothing fails", "CUDAEMU_SEED", "1", nothing_fails},
     {"the second cudaMalloc", "CUDAEMU_FAIL", "cudaMalloc:2", second_malloc},
-    {"the second cudaMemcpy and all later ones, a code by name", "CUDAEMU_FAIL", "cudaMemcpy:2+:cudaErrorInvalidValue", copies_from_second},
+    {"the second cudaMemcpy and all later ones, a code by name", "CUDAEMU_FAIL", "cudaMemcpy:2+:cudaErrorInvalidValue",
+     copies_from_second},
     {"an ECC error stays until the device is reset", "CUDAEMU_FAIL", "cudaMemcpy:1:ecc", sticky},
     {"a lost device is told later", "CUDAEMU_FAIL", "copy:1:lost", later_sticky},
     {"the other device lives on", "CUDAEMU_FAIL", "cudaMalloc:1:launch", other_device_lives},

@@ -174,7 +174,9 @@ static const char before[] = ".visible .entry k(.param .u64 p) {\n.reg .pred %p,
 /* The result is in the register that the text ends up in: %d, %d0 or %dh. */
 static const char *store(const char *text)
 {
-    return strstr(text, "%d0") ? "st.global.u32 [%io], %d0;" : strstr(text, "%dh") ? "st.global.u16 [%io], %dh;" : "st.global.u64 [%io], %d;";
+    return strstr(text, "%d0")   ? "st.global.u32 [%io], %d0;"
+           : strstr(text, "%dh") ? "st.global.u16 [%io], %dh;"
+                                 : "st.global.u64 [%io], %d;";
 }
 
 static int runs(const struct each *e)
@@ -221,10 +223,13 @@ int main(void)
     cudaLibrary_t library;
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
         ok(runs(&cases[n]), "%s: %s", cases[n].group, cases[n].text);
-    ok(refuses("wmma.load.a.sync.row.m16n16k16.shared.f16 {%a0}, [sh];"), "an unknown instruction makes its kernel unknown, no more");
+    ok(refuses("wmma.load.a.sync.row.m16n16k16.shared.f16 {%a0}, [sh];"),
+       "an unknown instruction makes its kernel unknown, no more");
     ok(refuses("add.u32 %d0, %nothing, 1;"), "so does an unknown operand");
     ok(refuses("bra nowhere;"), "so does an unknown label");
-    ok(cudaLibraryLoadData(&library, "not PTX", NULL, NULL, 0, NULL, NULL, 0) == cudaErrorInvalidKernelImage, "text that is no PTX");
-    ok(cudaLibraryLoadData(&library, "\177ELF....", NULL, NULL, 0, NULL, NULL, 0) == cudaErrorNoKernelImageForDevice, "machine code");
+    ok(cudaLibraryLoadData(&library, "not PTX", NULL, NULL, 0, NULL, NULL, 0) == cudaErrorInvalidKernelImage,
+       "text that is no PTX");
+    ok(cudaLibraryLoadData(&library, "\177ELF....", NULL, NULL, 0, NULL, NULL, 0) == cudaErrorNoKernelImageForDevice,
+       "machine code");
     return done_testing();
 }

@@ -83,7 +83,8 @@ static bool read_set(reader &r, const statement &x, ins &i)
 {
     static const std::map<std::string, int> names = {
         {"eq", EQ}, {"ne", NE},   {"lt", LT},   {"le", LE},   {"gt", GT},   {"ge", GE},   {"lo", LT},   {"ls", LE},   {"hi", GT},
-        {"hs", GE}, {"equ", EQU}, {"neu", NEU}, {"ltu", LTU}, {"leu", LEU}, {"gtu", GTU}, {"geu", GEU}, {"num", NUM}, {"nan", ISNAN}};
+        {"hs", GE}, {"equ", EQU}, {"neu", NEU}, {"ltu", LTU}, {"leu", LEU}, {"gtu", GTU}, {"geu", GEU}, {"num", NUM},
+        {"nan", ISNAN}};
     const auto found = x.mods.empty() ? names.end() : names.find(x.mods[0]);
     if (found == names.end())
         return true;

@@ -113,7 +113,10 @@ static int is_space(thread &, u64 *r, const ins &i)
     return NEXT;
 }
 
-static type element(type t) { return t == F16 || t == BF16 ? U16 : t == F32 || t == F16X2 || t == BF16X2 ? U32 : t == F64 ? U64 : t; }
+static type element(type t)
+{
+    return t == F16 || t == BF16 ? U16 : t == F32 || t == F16X2 || t == BF16X2 ? U32 : t == F64 ? U64 : t;
+}
 
 bool read_memory(reader &r, const statement &x, ins &i)
 {

@@ -117,7 +117,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return copy(flat(to, from, bytes, kind), s, true);
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind kind)
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows,
+                         cudaMemcpyKind kind)
 {
     ENTER(d);
     return copy({(u64)to, (u64)from, bytes, rows, to_pitch, from_pitch, kind}, nullptr, false);
