@@ -1,4 +1,7 @@
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include "launcher.h"
 
 static int number(const char *const *names, int otherwise)
@@ -18,4 +21,19 @@ void cud_launcher_guess(int *rank, int *count)
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", NULL};
     *count = number(counts, 1);
     *rank = *count > 1 ? number(ranks, 0) : 0;
+}
+
+static void on_alarm(int signal_number)
+{
+    static const char line[] = "cudist: MPI did not start in time: a rank is stuck in its start; the job ends (--timeout)\n";
+    (void)signal_number;
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        _exit(1);
+    _exit(1);
+}
+
+void cud_launcher_deadline(double seconds)
+{
+    signal(SIGALRM, seconds > 0 ? on_alarm : SIG_DFL);
+    alarm(seconds <= 0 || seconds > 1e9 ? 0 : seconds < 20 ? 20 : (unsigned)seconds + 1);
 }

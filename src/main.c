@@ -1,14 +1,19 @@
 /* cudist: applies a program to every row of an array, on as many devices as there are ranks. */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include "info.h"
 #include "job.h"
 #include "launcher.h"
 #include "rank.h"
 #include "run.h"
+
+#define START_TIMEOUT 300                  /* seconds for MPI to start, on ranks that do not know the job yet */
 
 /* What needs no ranks: texts. */
 static enum cud_status say_text(const struct cud_job *job, struct cud_err *err)
@@ -60,10 +65,12 @@ static void complain(const struct cud_job *job, const struct cud_err *err, int c
 static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err *err)
 {
     struct cud_ranks *ranks = NULL;
+    cud_launcher_deadline(job->input ? job->timeout : START_TIMEOUT);
     if (cud_ranks_start(&argc, &argv, &ranks, err) != CUD_OK) {
         complain(job, err, 1);
         return err->status;
     }
+    cud_launcher_deadline(0);              /* from here on the ranks' own watch does that */
     if (cud_rank_agree(ranks, err) == CUD_OK && share_job(ranks, job, err) == CUD_OK && job->action == CUD_RUN)
         (void)cud_run(job, ranks, err);
     if (cud_rank_me(ranks) == 0)
@@ -71,15 +78,32 @@ static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err
     return cud_ranks_finish(ranks, err->status);
 }
 
+/* Closed standard descriptors would be given to the next files that are opened.  True: stdout was one of them. */
+static bool fill_descriptors(void)
+{
+    bool stdout_closed = false;
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0) {
+            stdout_closed |= fd == STDOUT_FILENO;
+            if (open("/dev/null", O_RDWR) != fd)
+                _exit(CUD_EFAILED);
+        }
+    return stdout_closed;
+}
+
 int main(int argc, char **argv)
 {
     struct cud_job job = {0};
     struct cud_err err = {0};
     int rank, count, code;
+    const bool stdout_closed = fill_descriptors();
     signal(SIGPIPE, SIG_IGN);              /* a write's own error says more */
     cud_launcher_guess(&rank, &count);
     if (rank == 0 && cud_job_read(argc, argv, &job, &err) == CUD_OK)
         (void)say_text(&job, &err);
+    if (err.status == CUD_OK && stdout_closed && rank == 0 && job.action == CUD_RUN &&
+        (strcmp(job.output, "-") == 0 || strcmp(job.result, "-") == 0))
+        (void)FAIL(&err, CUD_EUSAGE, "-: stdout is closed; give a file, or open it");
     if (count == 1 && (err.status != CUD_OK || job.action != CUD_RUN)) {
         complain(&job, &err, 1);
         code = err.status;

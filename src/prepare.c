@@ -149,8 +149,10 @@ static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
         .window_bytes = job->window ? job->window : shared ? WINDOW_SHARED : WINDOW_DEVICE};
     cud_plan_make(&facts, &p->plan);
     cud_pipe_bytes(g, &p->plan, shared, &p->host_bytes, &p->device_bytes);
-    p->host_bytes *= p->binding.threads;
-    p->device_bytes *= p->binding.threads;
+    const uint64_t windows = cud_plan_windows(&p->plan, 0);    /* no rank has many more */
+    const uint64_t workers = windows < p->binding.threads ? windows : p->binding.threads;
+    p->host_bytes *= workers;
+    p->device_bytes *= workers;
 }
 
 static uint64_t memory_available(void)
@@ -191,6 +193,9 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
     if (isa && *isa && !cud_registry_isa_known(isa))
         (void)FAIL(err, CUD_EUSAGE, "CUDIST_ISA=%s: is not built, or the CPU of host %s cannot run it; unset it for the best", isa,
                    cud_rank_host(ranks));
+    const char *const libs = getenv("CUDIST_LIBS");
+    if (libs && *libs && strcmp(libs, "own") != 0 && strcmp(libs, "vendor") != 0)
+        (void)FAIL(err, CUD_EUSAGE, "CUDIST_LIBS=%s: is neither own nor vendor", libs);
     TRY(cud_rank_agree(ranks, err));
     TRY(open_input(job, ranks, &p->input, err));
     TRY(cud_bind(job, ranks, &p->binding, err));

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,15 @@ static void warn(const struct cud_summary *s, const struct cud_program *p)
                 (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
 }
 
+/* Whoever stops reading early has read enough. */
+static enum cud_status check_printed(FILE *to, struct cud_err *err)
+{
+    errno = 0;
+    if ((fflush(to) != 0 || ferror(to)) && errno != EPIPE)
+        return FAIL(err, CUD_EFAILED, "writing to %s failed: %s", to == stdout ? "stdout" : "stderr", strerror(errno));
+    return CUD_OK;
+}
+
 static enum cud_status finish(struct run *r, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -177,7 +187,9 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     TRY(cud_sink_commit(r->sink, json, n, err));
     if (job->verbose >= 0) {
         warn(&summary, &r->p.program);
-        cud_result_print(&full, strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout);
+        FILE *const to = strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout;
+        cud_result_print(&full, to);
+        TRY(check_printed(to, err));
     }
 done:
     free(json);
@@ -186,15 +198,46 @@ done:
 
 /* ---- the whole */
 
-static enum cud_status open_sink(struct run *r, struct cud_err *err)
+/* Every file that this run reads: inputs, arrays of steps, the job file. */
+static char **files_read(const struct run *r, size_t *n)
 {
     const struct cud_job *const job = r->job;
     const struct cud_program *const g = &r->p.program;
+    char **const file = calloc(job->inputs + g->steps * CUD_ARRAYS_MAX + 1, sizeof *file);
+    *n = 0;
+    for (size_t i = 0; file && i < job->inputs; i++)
+        file[(*n)++] = job->input[i];
+    for (size_t i = 0; file && i < g->steps; i++)
+        for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
+            if (g->step[i].array_path[k])
+                file[(*n)++] = g->step[i].array_path[k];
+    if (file && job->job_file)
+        file[(*n)++] = job->job_file;
+    return file;
+}
+
+/* Collective but for a dry run, where rank 0 only looks. */
+static enum cud_status open_sink(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_job *const job = r->job;
+    size_t n = 0;
+    char **const file = files_read(r, &n);
+    if (!file)
+        (void)FAIL(err, CUD_EFAILED, "no memory for the names of %zu inputs", job->inputs);
     const struct cud_sink_facts facts = {
         .path = job->output, .result = job->result, .force = job->force, .direct = r->p.direct, .head = r->p.head,
-        .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = g->rows, .inputs = job->inputs,
-        .input = job->input, .plan = &r->p.plan};
-    return cud_sink_open(&facts, r->ranks, &r->sink, err);
+        .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = r->p.program.rows, .inputs = n,
+        .input = file, .plan = &r->p.plan};
+    TRY(cud_rank_agree(r->ranks, err));
+    if (!job->dry_run)
+        TRY(cud_sink_open(&facts, r->ranks, &r->sink, err));
+    else if (cud_rank_me(r->ranks) == 0)
+        (void)cud_sink_check(&facts, err);
+    TRY(cud_rank_agree(r->ranks, err));
+done:
+    free(file);
+    return status;
 }
 
 static enum cud_status stream(struct run *r, struct cud_err *err)
@@ -208,7 +251,8 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
         (void)FAIL(err, CUD_EFAILED, "no memory for the statistics");
     TRY(cud_rank_agree(r->ranks, err));
     r->streaming = cud_now();
-    (void)cud_pipe_run(&facts, r->grove, &r->sums, err);
+    if (cud_pipe_run(&facts, r->grove, &r->sums, err) == CUD_OK)
+        (void)cud_input_still(&r->p.input, err);       /* a mapped page that lost its end reads as zeros */
     TRY(cud_rank_agree(r->ranks, err));
     r->streamed = cud_now();
     TRY(gather(r, err));
@@ -246,12 +290,15 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
         note_default(job);
     if (me == 0 && job->verbose > 0 && !job->dry_run)
         cud_dry_run_print(job, &r.p, stderr);
+    TRY(open_sink(&r, err));
     if (job->dry_run) {
-        if (me == 0)
+        if (me == 0) {
             cud_dry_run_print(job, &r.p, stdout);
+            (void)check_printed(stdout, err);
+        }
+        TRY(cud_rank_agree(ranks, err));
         goto done;
     }
-    TRY(open_sink(&r, err));
     TRY(stream(&r, err));
     if (me == 0)
         (void)finish(&r, err);

@@ -122,6 +122,14 @@ done:
     return status;
 }
 
+enum cud_status cud_sink_check(const struct cud_sink_facts *facts, struct cud_err *err)
+{
+    struct cud_target target = {0};
+    const enum cud_status status = cud_target_check(facts, &target, err);
+    cud_target_close(&target);
+    return status;
+}
+
 /* ---- writing */
 
 enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes, const void *from, struct cud_err *err)

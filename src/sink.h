@@ -35,6 +35,9 @@ struct cud_sink_facts {
 enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ranks *ranks, struct cud_sink **sink,
                               struct cud_err *err);
 
+/* Rank 0: all that open would refuse about names, without making or locking anything. */
+enum cud_status cud_sink_check(const struct cud_sink_facts *facts, struct cud_err *err);
+
 /* Any thread, when not cud_sink_by_main: rows at their place.  Starts writeback early.  "none": does nothing. */
 enum cud_status cud_sink_write(struct cud_sink *sink, uint64_t row0, uint64_t rows, const void *bytes, struct cud_err *err);
 bool cud_sink_by_main(const struct cud_sink *sink);   /* windows must be given to cud_sink_pass by the main thread instead */

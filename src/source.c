@@ -273,6 +273,16 @@ void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t ele
     cud_map_drop(file->map, file->map_bytes, file->offset + (elem0 - input->first[k]) * each, elems * each);
 }
 
+enum cud_status cud_input_still(const struct cud_input *input, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    for (size_t k = 0; k < input->files; k++)
+        if (input->file[k].format->still)
+            TRY(input->file[k].format->still(&input->file[k], err));
+done:
+    return status;
+}
+
 /* ---- weights */
 
 static void swap_bytes(unsigned char *at, size_t each, uint64_t n)

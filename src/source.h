@@ -26,6 +26,9 @@ enum cud_status cud_input_read(const struct cud_input *input, uint64_t elem0, ui
 const void *cud_input_map(const struct cud_input *input, uint64_t elem0, uint64_t elems);
 void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t elems);
 
+/* Are all files still what was opened? */
+enum cud_status cud_input_still(const struct cud_input *input, struct cud_err *err);
+
 /* Reads a whole array file as f32 or f64 values (weights).  *values is malloc'ed: the caller frees it. */
 enum cud_status cud_source_load(const char *path, enum cud_type as, struct cud_shape *shape, void **values, struct cud_err *err);
 

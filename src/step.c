@@ -35,6 +35,8 @@ static enum cud_status array(const struct cud_loader *loader, struct cud_step *s
 {
     const size_t at = s->arrays++;
     s->facts.param[i] = *path != 0;
+    if (*path && !(s->array_path[at] = strdup(path)))
+        return FAIL(err, CUD_EFAILED, "no memory for the name %s", path);
     return *path ? loader->load(loader->self, path, s->facts.type, &s->facts.array[at], &s->array[at], err) : CUD_OK;
 }
 
@@ -237,8 +239,10 @@ done:
 void cud_program_free(struct cud_program *program)
 {
     for (size_t i = 0; i < program->steps; i++)
-        for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
+        for (size_t k = 0; k < CUD_ARRAYS_MAX; k++) {
             free(program->step[i].array[k]);
+            free(program->step[i].array_path[k]);
+        }
     free(program->step);
     *program = (struct cud_program){0};
 }

@@ -14,6 +14,7 @@ struct cud_step {
     uint64_t cols_out;
     size_t arrays;                         /* array parameters of the kernel, given or not */
     void *array[CUD_ARRAYS_MAX];           /* host copies, owned; NULL: not given */
+    char *array_path[CUD_ARRAYS_MAX];      /* where they came from, owned */
 };
 
 struct cud_program {

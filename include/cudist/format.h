@@ -47,6 +47,8 @@ struct cud_format {
     enum cud_status (*open)(struct cud_source *source, const struct cud_given *given, struct cud_err *err);
     /* Elements elem0 .. elem0 + elems - 1 in C order, as they are stored, to dst.  Within the array's bounds. */
     enum cud_status (*read)(const struct cud_source *source, uint64_t elem0, uint64_t elems, void *dst, struct cud_err *err);
+    /* Is it still what was opened?  The error says what changed.  NULL: it cannot change. */
+    enum cud_status (*still)(const struct cud_source *source, struct cud_err *err);
     void (*close)(struct cud_source *source);   /* frees own; NULL own is fine */
 
     /* Writes the bytes in front of an output's first element to head, *bytes of them.  NULL: this format cannot be written.

@@ -186,10 +186,27 @@ enum cud_status cud_flat_open(struct cud_source *source, struct cud_err *err)
     flat->fd = -1;
     source->own = flat;
     TRY(cud_file_open(source->path, &flat->fd, &flat->file_bytes, err));
+    struct stat st;
+    if (fstat(flat->fd, &st) != 0)
+        TRY(FAIL(err, CUD_EFAILED, "%s: %s", source->path, strerror(errno)));
+    flat->changed = st.st_mtim;
 done:
     if (status != CUD_OK)
         cud_flat_close(source);
     return status;
+}
+
+enum cud_status cud_flat_still(const struct cud_source *source, struct cud_err *err)
+{
+    const struct cud_flat *flat = source->own;
+    struct stat st;
+    if (fstat(flat->fd, &st) != 0)
+        return FAIL(err, CUD_EFAILED, "%s: %s", source->path, strerror(errno));
+    if ((uint64_t)st.st_size == flat->file_bytes && st.st_mtim.tv_sec == flat->changed.tv_sec &&
+        st.st_mtim.tv_nsec == flat->changed.tv_nsec)
+        return CUD_OK;
+    return FAIL(err, CUD_EFAILED, "%s: was changed while it was being read; leave inputs as they are during a run, and run again",
+                source->path);
 }
 
 /* Elements must lie as their type wants them. */

@@ -2,6 +2,7 @@
 #ifndef CUD_FLAT_H
 #define CUD_FLAT_H
 
+#include <time.h>
 #include "cudist/format.h"
 
 /* Opens a regular file for reading; anything else (a folder, a pipe, a device) is refused without waiting for it. */
@@ -25,6 +26,7 @@ void cud_source_identify(struct cud_source *source, const uint64_t content[2]);
 struct cud_flat {                          /* source->own */
     int fd;
     uint64_t file_bytes;
+    struct timespec changed;               /* when its content was last changed, as the file system says */
 };
 
 /* In the order in which a format's open calls them: open sets own; then the format sets source->array and ->offset; end checks
@@ -34,6 +36,7 @@ enum cud_status cud_flat_end(struct cud_source *source, struct cud_err *err);
 
 /* As in struct cud_format. */
 enum cud_status cud_flat_read(const struct cud_source *source, uint64_t elem0, uint64_t elems, void *dst, struct cud_err *err);
+enum cud_status cud_flat_still(const struct cud_source *source, struct cud_err *err);
 void cud_flat_close(struct cud_source *source);
 
 #endif

@@ -62,6 +62,7 @@ const struct cud_format cud_format_npy = {
     .sniff = sniff,
     .open = open_npy,
     .read = cud_flat_read,
+    .still = cud_flat_still,
     .close = cud_flat_close,
     .head = head,
 };

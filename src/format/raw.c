@@ -62,6 +62,7 @@ const struct cud_format cud_format_raw = {
     .sniff = sniff,
     .open = open_raw,
     .read = cud_flat_read,
+    .still = cud_flat_still,
     .close = cud_flat_close,
     .head = head,
 };
