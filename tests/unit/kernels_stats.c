@@ -49,14 +49,15 @@ static void fill(void *x, enum cud_type type, enum kind kind, size_t n)
 
 /* ---- the definition */
 
-static bool is(const char *what, uint64_t got, uint64_t want)
+/* Joined with & and not &&: each says what is wrong.  int, as compilers wonder about & of bool. */
+static int is(const char *what, uint64_t got, uint64_t want)
 {
     if (got != want)
         printf("# %s is %llu, not %llu\n", what, (unsigned long long)got, (unsigned long long)want);
     return got == want;
 }
 
-static bool near_to(const char *what, double got, long double want, long double bound)
+static int near_to(const char *what, double got, long double want, long double bound)
 {
     const bool good = fabsl((long double)got - want) <= bound;
     if (!good)
