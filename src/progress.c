@@ -2,15 +2,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "clock.h"
 #include "progress.h"
 #include "rank.h"
-
-double cud_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void cud_progress_start(struct cud_progress *p, double seconds, bool quiet)
 {

@@ -18,6 +18,4 @@ void cud_progress_start(struct cud_progress *p, double seconds, bool quiet);
 void cud_progress_tick(struct cud_progress *p, uint64_t rows, uint64_t all, uint64_t bytes);
 void cud_progress_end(struct cud_progress *p);                    /* takes the bar off the screen */
 
-double cud_now(void);                      /* seconds, monotonic */
-
 #endif

@@ -9,7 +9,7 @@
 
 void cud_ranks_timeout(struct cud_ranks *r, double seconds)
 {
-    const double now = cud_ranks_now();
+    const double now = cud_now();
     r->timeout = seconds > 0 ? seconds : 0;
     r->last = r->here = r->moved = r->all_moved = r->heard = now;
     for (int i = 0; r->peer && i < r->count; i++)

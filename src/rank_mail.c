@@ -146,7 +146,7 @@ done:
 enum cud_status cud_mail_start(struct cud_ranks *r, struct cud_err *err)
 {
     r->inbox_request = r->mail_request[0] = r->mail_request[1] = MPI_REQUEST_NULL;
-    r->last = r->here = r->moved = r->all_moved = r->heard = cud_ranks_now();
+    r->last = r->here = r->moved = r->all_moved = r->heard = cud_now();
     if (r->me == 0) {
         if (!(r->peer = calloc((size_t)r->count, sizeof *r->peer)))
             return FAIL(err, CUD_EFAILED, "no memory for the reports of %d ranks", r->count);

@@ -13,7 +13,7 @@ static void enter(struct cud_ranks *r)
 static enum cud_status leave(struct cud_ranks *r)
 {
     r->mine.meeting = 0;
-    r->moved = cud_ranks_now();
+    r->moved = cud_now();
     return CUD_OK;
 }
 

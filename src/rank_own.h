@@ -3,6 +3,7 @@
 #define CUD_RANK_OWN_H
 
 #include <mpi.h>
+#include "clock.h"
 #include "rank.h"
 #include "watchdog.h"
 
@@ -76,9 +77,6 @@ struct cud_ranks {
     double sent_at, heard;                 /* the letter, the answer */
     bool urgent;
 };
-
-/* Seconds on a clock that only goes forward. */
-double cud_ranks_now(void);
 
 /* Reports, answers, deadlines: once.  Where a rank is stuck it does not return. */
 void cud_ranks_turn(struct cud_ranks *r);

@@ -5,13 +5,6 @@
 #include "rank_own.h"
 #include "signals.h"
 
-double cud_ranks_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void look_for_signals(struct cud_ranks *r)
 {
     if (r->mine.signal || !(r->mine.signal = cud_signals_asked()))
@@ -23,7 +16,7 @@ static void look_for_signals(struct cud_ranks *r)
 
 void cud_ranks_turn(struct cud_ranks *r)
 {
-    const double now = cud_ranks_now();
+    const double now = cud_now();
     const double gap = r->timeout > 4 ? r->timeout / 4 : 1;
     if (now - r->last > gap)
         cud_ranks_excuse(r, now);
@@ -82,7 +75,7 @@ enum cud_status cud_rank_pump(struct cud_ranks *r, const struct cud_report *mine
     const struct cud_report *before = &r->mine.report;
     const bool first_rows = cud_report_busy(mine) && before->row0 == before->row1 && before->rows_done == 0;
     if (memcmp(mine, before, sizeof *mine) != 0 || !cud_report_busy(mine))
-        r->moved = cud_ranks_now();
+        r->moved = cud_now();
     r->urgent |= first_rows || mine->phase != before->phase || mine->status != before->status;
     r->mine.report = *mine;
     cud_ranks_turn(r);

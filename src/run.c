@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "clock.h"
 #include "pipe.h"
 #include "prepare.h"
-#include "progress.h"
 #include "result.h"
 #include "run.h"
 #include "sink.h"
@@ -172,7 +172,7 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     const struct cud_job *const job = r->job;
     const bool writes = r->p.format != NULL;
     TRY(fold(r, &summary, err));
-    const struct cud_run_facts facts = {
+    struct cud_run_facts facts = {
         .program = &r->p.program, .summary = &summary, .binding = &r->p.binding, .mpi_library = cud_rank_library(r->ranks),
         .vendor_library = cud_loaded_vendor(r->p.loaded), .output = job->output, .write = r->p.write,
         .window_bytes = r->p.plan.window_units * r->p.plan.unit_rows *
@@ -181,14 +181,13 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
         .start = r->streaming - r->began, .stream = r->streamed - r->streaming, .commit = r->closed - r->streamed,
         .bytes_read = r->sums.bytes_read, .bytes_written = writes ? r->sums.bytes_written : 0,
         .bottleneck = bottleneck(&r->sums, writes)};
-    struct cud_run_facts full = facts;
-    memcpy(full.started, r->started, sizeof full.started);
-    TRY(cud_result_json(&full, &json, &n, err));
+    memcpy(facts.started, r->started, sizeof facts.started);
+    TRY(cud_result_json(&facts, &json, &n, err));
     TRY(cud_sink_commit(r->sink, json, n, err));
     if (job->verbose >= 0) {
         warn(&summary, &r->p.program);
         FILE *const to = strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout;
-        cud_result_print(&full, to);
+        cud_result_print(&facts, to);
         TRY(check_printed(to, err));
     }
 done:

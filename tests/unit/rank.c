@@ -207,9 +207,9 @@ static void show_pids(struct cud_ranks *r)
 static void stream(struct cud_ranks *r, const struct script *s, struct cud_err *err)
 {
     const int me = cud_rank_me(r);
-    const double began = cud_ranks_now(), seconds = me == s->last ? 4 * s->seconds : s->seconds;
+    const double began = cud_now(), seconds = me == s->last ? 4 * s->seconds : s->seconds;
     struct cud_report mine = {.phase = CUD_PHASE_STREAM, .rows_all = 1000};
-    for (double t = 0; me != s->early && mine.rows_done < mine.rows_all; t = cud_ranks_now() - began) {
+    for (double t = 0; me != s->early && mine.rows_done < mine.rows_all; t = cud_now() - began) {
         bool others_failed = false;
         while (me == s->block && t > 0.3)
             sleep(1000);
