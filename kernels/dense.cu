@@ -11,9 +11,10 @@
 template <class T> inline constexpr int each_lane = sizeof(T) == 4 ? 8 : 4;             /* rows that a lane calculates */
 template <class T> inline constexpr int height = LANES / WIDTH * each_lane<T>;          /* rows of a tile */
 
-enum { WEIGHTS, BIAS, ACTIVATION, LAYOUT };
+enum { WEIGHTS, BIAS, ACTIVATION, LAYOUT, MATH };
 enum { NONE, RELU, TANH };
 enum { IN_OUT, OUT_IN };
+enum { F32, TF32 };
 
 HELPER size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -120,8 +121,13 @@ template <class T> static int launch_multiply(const struct cud_call *c)
     const size_t m = c->dim[0], k = c->dim[1], n = c->dim[2];
     const T *weights = (const T *)c->in[1];
     const bool out_in = (int)c->param[LAYOUT] == OUT_IN;
-    if (c->gemm)
-        return c->gemm->run(c->gemm, c->stream, c->type, m, k, n, c->in[0], weights, out_in, c->out[0]);
+    if (c->gemm && m && k && n) {
+        const struct cud_product product = {
+            .type = c->type, .m = m, .k = k, .n = n, .a = c->in[0], .b = weights, .c = c->out[0], .b_rows_out = out_in,
+            .tf32 = (int)c->param[MATH] == TF32, .work = c->work, .stream = c->stream,
+        };
+        return -c->gemm->run(c->gemm, &product);
+    }
     if (out_in) {
         T *const w = (T *)c->work;
         const int bad = LAUNCH_TILES(transpose<T>, CEIL_DIV(n, DEPTH) * CEIL_DIV(k, DEPTH), c, weights, w, k, n);
@@ -179,6 +185,8 @@ static const struct cud_param params[] = {
     {.name = "activation", .kind = CUD_CHOICE, .fallback = "none", .choices = "none,relu,tanh", .help = "applied to the sum"},
     {.name = "layout", .kind = CUD_CHOICE, .fallback = "in-out", .choices = "in-out,out-in",
      .help = "of the weights; out-in is PyTorch's Linear"},
+    {.name = "math", .kind = CUD_CHOICE, .fallback = "f32", .choices = "f32,tf32",
+     .help = "tf32: on GPUs f32 is rounded to 10 bits before it is multiplied, which is faster"},
     {},
 };
 

@@ -33,6 +33,8 @@ AS_IF([test $cud_have_cuda = yes], [
   AC_SUBST([CUDA_LIBS], ["-L$cud_lib -lcudart_static -ldl -lrt -lpthread"])
   AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cud_dir/include"])])
 AM_CONDITIONAL([HAVE_CUDA], [test $cud_have_cuda = yes])
+# Only the tests' stand-in for cuBLASLt needs its header.
+AM_CONDITIONAL([HAVE_CUBLASLT_H], [test $cud_have_cuda = yes && test -f "$cud_dir/include/cublasLt.h"])
 ])
 
 # Machine code for the data-centre GPUs of today that this nvcc knows, and PTX of the newest of them for those to come.

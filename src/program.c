@@ -83,7 +83,8 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
             TRY(load_array(l, &program->step[i], k, &l->array[i][k], err));
     }
     char why[200];
-    l->gemm = program->vendor ? device->gemm(dev, why) : NULL;
+    const char *const libs = getenv("CUDIST_LIBS");
+    l->gemm = program->vendor && !(libs && strcmp(libs, "own") == 0) ? device->gemm(dev, why) : NULL;
     *loaded = l;
     l = NULL;
 done:
@@ -144,6 +145,8 @@ static struct sizes sizes_of(const struct cud_program *p, bool shared, uint64_t 
     for (size_t i = 0; i < p->steps; i++)
         if (p->step[i].kernel->work_bytes)
             s.work = max64(s.work, p->step[i].kernel->work_bytes(&p->step[i].facts, p->batch ? min64(p->batch, rows) : s.rows));
+    if (p->vendor && !shared)
+        s.work = max64(s.work, CUD_GEMM_WORK);
     const uint64_t leaves = shared ? 0 : cud_program_leaves(p, unit_rows, rows);
     s.leaf = leaves * sizeof(struct cud_leaf);
     s.lost = leaves * sizeof(struct cud_lost);

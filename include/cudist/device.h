@@ -44,7 +44,7 @@ struct cud_device {
                               struct cud_err *err);
     enum cud_status (*wait)(struct cud_stream *stream, struct cud_err *err);   /* until all that is queued is done */
 
-    /* Multiplies matrices by a vendor's library, or NULL where there is none (or CUDIST_LIBS=own).  why says what was missing. */
+    /* Multiplies matrices by a vendor's library, or NULL where there is none.  why says what was missing. */
     const struct cud_gemm *(*gemm)(struct cud_dev *dev, char why[200]);
 };
 

@@ -21,12 +21,25 @@ extern "C" {
 #define CUD_LEAF 4096
 #define CUD_NONE UINT64_MAX                /* no such index */
 
-/* c[m x n] = a[m x k] * b[k x n], or with b_rows_out: b is n x k and is used transposed.  Row-major, no overlap.
- * From a vendor's library; one call is one batch.  Returns 0, or the library's own error number. */
+/* c[m x n] = a[m x k] * b[k x n], or with b_rows_out: b is n x k and is used transposed.  Row-major, no overlap; m, k, n at
+ * least 1.  b begins an allocation, a and c begin at some row of one. */
+struct cud_product {
+    enum cud_type type;                    /* f32 or f64 */
+    size_t m, k, n;
+    const void *a, *b;
+    void *c;
+    bool b_rows_out;
+    bool tf32;                             /* f32 may be rounded to 10 bits before it is multiplied, where that is faster */
+    void *work;                            /* CUD_GEMM_WORK bytes, on devices that are not shared */
+    void *stream;
+};
+#define CUD_GEMM_WORK ((size_t)32 << 20)   /* what NVIDIA advises for its newest chips */
+
+/* Products from a vendor's library; one call is one batch. */
 struct cud_gemm {
     const char *name;                      /* library, version and the kind of core it chose: part of a result's identity */
-    int (*run)(const struct cud_gemm *self, void *stream, enum cud_type type, size_t m, size_t k, size_t n,
-               const void *a, const void *b, bool b_rows_out, void *c);
+    int (*run)(const struct cud_gemm *self, const struct cud_product *product);      /* 0, or the library's own error number, > 0 */
+    const char *(*error)(int code);        /* what such a number means */
 };
 
 /* One launch.  Which of these mean something is the kernel's own business, written in its file's head. */
@@ -38,7 +51,7 @@ struct cud_call {
     enum cud_type type;                    /* steps: f32 or f64, of in[0] and out[0] */
     enum cud_type type2;                   /* convert: the type to make */
     const struct cud_gemm *gemm;           /* NULL: the kernel multiplies by itself */
-    void *work;                            /* cud_kernel.work_bytes of it */
+    void *work;                            /* cud_kernel.work_bytes of it; CUD_GEMM_WORK for gemm where memory is not shared */
     void *stream;                          /* cudaStream_t on cuda, NULL on the CPU */
 };
 
@@ -82,7 +95,7 @@ struct cud_kernel {
     enum cud_status (*shape)(const struct cud_step_facts *facts, uint64_t *cols_out, struct cud_err *err);
     /* Bytes of workspace for a launch of so many rows.  NULL: none. */
     size_t (*work_bytes)(const struct cud_step_facts *facts, uint64_t rows);
-    /* Queues the launch on call->stream (on the CPU: does it).  0, or the device's own error number. */
+    /* Queues the launch on call->stream (on the CPU: does it).  0, the device's own error number, or minus the gemm's. */
     int (*launch)(const struct cud_call *call);
 };
 

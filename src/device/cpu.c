@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include "launch.h"
 #include "openblas.h"
 #include "registry.h"
 
@@ -89,7 +90,7 @@ static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *ker
 {
     (void)s;
     const int code = kernel->launch(call);
-    return code ? FAIL(err, CUD_EFAILED, "kernel %s failed with code %d", kernel->name, code) : CUD_OK;
+    return code ? cud_launch_failed(kernel, call, code, err) : CUD_OK;
 }
 
 static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)

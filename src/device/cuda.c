@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cublaslt.h"
+#include "launch.h"
 #include "registry.h"
 
 struct cud_dev { int number; };
@@ -146,7 +148,8 @@ static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *ker
     char what[100];
     c.stream = s->stream;
     snprintf(what, sizeof what, "starting kernel %s", kernel->name);
-    return check((cudaError_t)kernel->launch(&c), what, err);
+    const int code = kernel->launch(&c);
+    return code < 0 ? cud_launch_failed(kernel, &c, code, err) : check((cudaError_t)code, what, err);
 }
 
 static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)
@@ -156,8 +159,11 @@ static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)
 
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
-    (void)dev;
-    snprintf(why, 200, "dense multiplies with its own kernel on GPUs");
+    struct cud_device_facts f;
+    struct cud_err err = {0};
+    if (facts(dev->number, &f, &err) == CUD_OK)
+        return cud_cublaslt(f.kind, why);
+    snprintf(why, 200, "%.199s", err.text);
     return NULL;
 }
 

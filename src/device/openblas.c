@@ -15,18 +15,23 @@ static struct {
     char name[128];
 } blas;                                    /* written once, by the main thread, before there are others */
 
-static int run(const struct cud_gemm *self, void *stream, enum cud_type type, size_t m, size_t k, size_t n, const void *a,
-               const void *b, bool b_rows_out, void *c)
+static int run(const struct cud_gemm *self, const struct cud_product *p)
 {
-    (void)self, (void)stream;
-    if (m > INT_MAX || n > INT_MAX || k > INT_MAX)
+    (void)self;
+    if (p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX)
         return 1;
-    const int im = (int)m, in = (int)n, ik = (int)k, trans = b_rows_out ? TRANS : NO_TRANS, ldb = b_rows_out ? ik : in;
-    if (type == CUD_F32)
-        blas.sgemm(ROW_MAJOR, NO_TRANS, trans, im, in, ik, 1, a, ik, b, ldb ? ldb : 1, 0, c, in);
+    const int m = (int)p->m, n = (int)p->n, k = (int)p->k, trans = p->b_rows_out ? TRANS : NO_TRANS, ldb = p->b_rows_out ? k : n;
+    if (p->type == CUD_F32)
+        blas.sgemm(ROW_MAJOR, NO_TRANS, trans, m, n, k, 1, p->a, k, p->b, ldb, 0, p->c, n);
     else
-        blas.dgemm(ROW_MAJOR, NO_TRANS, trans, im, in, ik, 1, a, ik, b, ldb ? ldb : 1, 0, c, in);
+        blas.dgemm(ROW_MAJOR, NO_TRANS, trans, m, n, k, 1, p->a, k, p->b, ldb, 0, p->c, n);
     return 0;
+}
+
+static const char *error(int code)
+{
+    (void)code;
+    return "a batch, a row or a layer has 2^31 elements or more";
 }
 
 static void *symbol(void *library, const char *name, char why[200])
@@ -68,12 +73,7 @@ static bool open_library(char why[200])
 const struct cud_gemm *cud_openblas(char why[200])
 {
     static struct cud_gemm gemm;
-    const char *const libs = getenv("CUDIST_LIBS");
-    if (libs && strcmp(libs, "own") == 0) {
-        snprintf(why, 200, "CUDIST_LIBS=own");
-        return NULL;
-    }
     if (!gemm.run && open_library(why))
-        gemm = (struct cud_gemm){.name = blas.name, .run = run};
+        gemm = (struct cud_gemm){.name = blas.name, .run = run, .error = error};
     return gemm.run ? &gemm : NULL;
 }

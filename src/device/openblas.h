@@ -4,7 +4,7 @@
 
 #include "cudist/kernel.h"
 
-/* NULL and why: CUDIST_LIBS=own, or the library is not there.  The first call must be from the main thread. */
+/* NULL and why: the library is not there.  The first call must be from the main thread. */
 const struct cud_gemm *cud_openblas(char why[200]);
 
 #endif

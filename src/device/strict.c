@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "launch.h"
 #include "registry.h"
 
 struct item {
@@ -138,7 +139,7 @@ static enum cud_status run(struct cud_stream *s, size_t n, struct cud_err *err)
         if (!t->kernel && t->bytes)
             memcpy(t->to, t->from, t->bytes);
         if (code)
-            status = FAIL(err, CUD_EFAILED, "kernel %s failed with code %d", t->kernel->name, code);
+            status = cud_launch_failed(t->kernel, &t->call, code, err);
     }
     protect(s->dev, PROT_NONE);
     pthread_mutex_unlock(&s->dev->lock);
