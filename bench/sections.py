@@ -3,6 +3,7 @@ import array
 import math
 import os
 import random
+import shutil
 import struct
 import subprocess
 
@@ -25,10 +26,10 @@ class Bench:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def program(self, ranks, threads, *args, name=None, output="none", env=None):
+    def program(self, ranks, threads, *args, name=None, output="none", env=None, device="cpu"):
         """A run of cudist under mpirun as a case."""
         result = self.path("result.json")
-        command = mpirun(ranks, self.cudist, "-q", "-d", "cpu", "--threads", threads, "--result", result, "-o", output, *args)
+        command = mpirun(ranks, self.cudist, "-q", "-d", device, "--threads", threads, "--result", result, "-o", output, *args)
         return Case(name or f"cudist, {ranks} x {threads}", command, output if output != "none" else None, result, env)
 
 
@@ -299,4 +300,55 @@ def make_vector(path, n):
         f.write(npy_head((n,)) + array.array("f", (k / n for k in range(n))).tobytes())
 
 
-SECTIONS = {f.__name__: f for f in (stream, stats, start, memory, growth, many, dense)}
+# ---- GPUs
+
+def gpu_limits(b):
+    """What the first GPU can move, bytes a second by name; or why that is not known."""
+    nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    program, mib = b.path("gpu"), 16 if b.quick else 256
+    try:
+        run([*nvcc.split(), "-O3", "-o", program, os.path.join(HERE, "gpu.cu")])
+    except FileNotFoundError:
+        return None, "no nvcc: say NVCC=PATH"
+    done = subprocess.run([program, str(mib)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None, done.stderr.strip()
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    return {name: value if name == "name" else float(value) for name, value in found.items()}, ""
+
+
+def gpu(b):
+    """A rank on one GPU against the slowest of disk, bus and device memory, each as fast as it goes by itself."""
+    limits, why = gpu_limits(b)
+    print(f"## One GPU: {limits['name'] if limits else 'not measured: ' + why}\n")
+    if not limits:
+        return
+    print("Measured in this run, GB a second: " + ", ".join(
+        f"{text} {limits[name] / 1e9:.1f}" for name, text in (("to", "host to GPU"), ("from", "back"), ("both", "each way at once"),
+                                                              ("memory", "GPU memory"))) + "\n")
+    out, workers = b.path("out.npy"), 4
+    on_gpu = lambda name, *args, output="none": b.program(1, workers, *args, name=name, output=output, device="cuda")
+    shape = f"random:shape={b.size // (4 * COLS)}x{COLS}"
+    # name, bytes to the GPU, back, through its memory, the program that shows what files allow
+    copy = Case(f"C loop, copy, {workers}", [b.loop, "copy", workers, b.input, out], out)
+    read = Case(f"C loop, read, {workers}", [b.loop, "read", workers, b.input, "-"])
+    cases = [(on_gpu("file to file: scale", b.input, "-k", "scale", output=out), 1, 1, 5, copy),
+             (on_gpu("file, statistics of scale", b.input, "-k", "scale"), 1, 0, 4, read),
+             (on_gpu("file to file: softmax", b.input, "-k", "softmax", output=out), 1, 1, 7, copy),
+             (on_gpu("made on the CPU, no file: scale", shape, "-k", "scale"), 1, 0, 4, None)]
+    interleave([copy, read, *(c[0] for c in cases)], b.repeats, lambda: (touch(b.input), warm(b.size * 3 // 2)))
+    rows = []
+    for case, there, back, through, files in cases:
+        stream_seconds = case.median("stream")
+        both_ways = limits["both"] if there and back else limits["to"]
+        each = {"bus": b.size * max(there, back) / both_ways, "GPU memory": b.size * through / limits["memory"]}
+        if files:
+            each["files"] = files.median("own")
+        slowest = max(each, key=each.get)
+        share = each[slowest] / stream_seconds
+        rows.append([case.name, spread(case.samples["stream"]), *(f"{each[k]:.3f}" if k in each else "" for k in ("files", "bus", "GPU memory")),
+                     slowest, f"{100 * share:.0f} %", "90 %", "pass" if share >= 0.9 else "miss"])
+    table(["rank 0 on one GPU", "stream, seconds", "files", "bus", "GPU memory", "slowest", "its share", "goal, at least", "reached"], rows)
+
+
+SECTIONS = {f.__name__: f for f in (stream, stats, start, memory, growth, many, dense, gpu)}
