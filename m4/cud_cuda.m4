@@ -33,7 +33,10 @@ AS_IF([test $cud_have_cuda = yes], [
   AC_SUBST([CUDA_LIBS], ["-L$cud_lib -lcudart_static -ldl -lrt -lpthread"])
   AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cud_dir/include"])])
 AM_CONDITIONAL([HAVE_CUDA], [test $cud_have_cuda = yes])
-# Only the tests' stand-in for cuBLASLt needs its header.
+# Of tests only: the stand-in for cuBLASLt needs its header; kernels compiled at run time need NVRTC.
+AC_SUBST([CUDA_INCLUDE], ["$cud_dir/include"])
+AC_SUBST([CUDA_LIBDIR], ["$cud_lib"])
+AM_CONDITIONAL([HAVE_NVRTC], [test $cud_have_cuda = yes && test -f "$cud_dir/include/nvrtc.h" && test -f "$cud_lib/libnvrtc.so"])
 AM_CONDITIONAL([HAVE_CUBLASLT_H], [test $cud_have_cuda = yes && test -f "$cud_dir/include/cublasLt.h"])
 ])
 
