@@ -1,5 +1,6 @@
 #include <string.h>
 #include "prepare.h"
+#include "text.h"
 
 static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
 
@@ -22,12 +23,20 @@ static void print_ranks(const struct cud_prepared *p, FILE *to)
         fprintf(to, "  ... and %d more\n", p->plan.facts.ranks - SHOWN);
 }
 
+static void print_fact(const char *what, const char *fact, const char *end, FILE *to)
+{
+    fprintf(to, "%-8s ", what);
+    cud_text_put(fact, to);
+    fputs(end, to);
+}
+
 static void print_array(const char *what, const char *path, const struct cud_array *a, FILE *to)
 {
     char text[CUD_SHAPE_TEXT];
     uint64_t bytes = 0;
     (void)cud_shape_bytes(&a->shape, cud_type_bytes(a->type), &bytes);
-    fprintf(to, "%-8s %s: %s %s%s, %.1f MiB\n", what, path, cud_shape_text(&a->shape, text), cud_type_name(a->type),
+    print_fact(what, path, "", to);
+    fprintf(to, ": %s %s%s, %.1f MiB\n", cud_shape_text(&a->shape, text), cud_type_name(a->type),
             a->swapped ? " (other byte order)" : "", mib(bytes));
 }
 
@@ -36,11 +45,11 @@ void cud_dry_run_print(const struct cud_job *job, const struct cud_prepared *p, 
     const struct cud_plan *const plan = &p->plan;
     print_array("input", job->input[0], &p->input.array, to);
     for (size_t i = 1; i < job->inputs; i++)
-        fprintf(to, "%-8s and %s\n", "", job->input[i]);
+        print_fact("    and", job->input[i], "\n", to);
     for (size_t i = 0; i < p->program.steps; i++)
-        fprintf(to, "%-8s %s\n", "step", p->program.step[i].text);
+        print_fact("step", p->program.step[i].text, "\n", to);
     print_array("output", job->output, &p->program.out, to);
-    fprintf(to, "%-8s %s\n", "result", job->result);
+    print_fact("result", job->result, "\n", to);
     fprintf(to, "%-8s %s%s%s\n", "write", p->write, p->format ? ", as " : "", p->format ? p->format->name : "");
     fprintf(to, "%-8s %llu %s, %s\n", "unit", (unsigned long long)plan->unit_rows, p->program.flat ? "elements" : "rows",
             p->program.batch ? "a batch" : "the least that is cut");

@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "cudist/err.h"
+#include "text.h"
+
+#define HOST_ROOM 96                       /* a rank that is not alone may append its host */
 
 enum cud_status cud_fail(struct cud_err *err, const char *file, int line, enum cud_status status, const char *format, ...)
 {
@@ -13,10 +16,7 @@ enum cud_status cud_fail(struct cud_err *err, const char *file, int line, enum c
     const char *const base = strrchr(file, '/');
     snprintf(err->where, sizeof err->where, "%s:%d", base ? base + 1 : file, line);
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    cud_text_line(err->text, sizeof err->text - HOST_ROOM, format, args);
     va_end(args);
-    for (char *c = err->text; *c; c++)                 /* one line, whatever a file name holds */
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include "source.h"
+#include "text.h"
 
 static const char *byte_order(const struct cud_array *a)
 {
@@ -18,8 +19,9 @@ enum cud_status cud_info_print(const char *path, const struct cud_given *given, 
     TRY(cud_source_open(path, given, &s, err));
     const struct cud_array *a = &s.array;
     size_t each = cud_type_bytes(a->type);
-    fprintf(to, "path: %s\n", path);
-    fprintf(to, "format: %s\n", s.format->name);
+    fputs("path: ", to);
+    cud_text_put(path, to);
+    fprintf(to, "\nformat: %s\n", s.format->name);
     fprintf(to, "dtype: %s\n", cud_type_name(a->type));
     fprintf(to, "byte order: %s\n", byte_order(a));
     fprintf(to, "shape: %s\n", cud_shape_text(&a->shape, shape));

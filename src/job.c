@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "options.h"
 #include "registry.h"
+#include "text.h"
 #include "value.h"
 
 #define SAID 512                           /* how an option was written, for messages */
@@ -89,7 +90,7 @@ extern char **environ;
 
 static enum cud_status check_variable(const char *variable, struct cud_err *err)
 {
-    char name[CUD_OPTION_ENV], env[CUD_OPTION_ENV], shown[CUD_VALUE_SHOWN];
+    char name[CUD_OPTION_ENV], env[CUD_OPTION_ENV], shown[CUD_TEXT_SHOWN];
     const char *end = strchr(variable, '=');
     if (strncmp(variable, "CUDIST_", 7) != 0 || !end || !end[1])
         return CUD_OK;
@@ -109,13 +110,13 @@ static enum cud_status check_variable(const char *variable, struct cud_err *err)
     const char *near = cud_option_nearest(name + 7, CUD_IN_ENV);
     if (near)
         return FAIL(err, CUD_EUSAGE, "environment variable %s is no option of cudist; did you mean %s?",
-                    cud_value_shown(name, shown), cud_option_env(cud_option_named(near, CUD_IN_ENV), env));
-    return FAIL(err, CUD_EUSAGE, "environment variable %s is no option of cudist: unset it", cud_value_shown(name, shown));
+                    cud_text_shown(name, shown), cud_option_env(cud_option_named(near, CUD_IN_ENV), env));
+    return FAIL(err, CUD_EUSAGE, "environment variable %s is no option of cudist: unset it", cud_text_shown(name, shown));
 }
 
 static enum cud_status read_environment(struct cud_reading *r, struct cud_err *err)
 {
-    char env[CUD_OPTION_ENV], said[SAID], origin[CUD_OPTION_ENV + 16], shown[CUD_VALUE_SHOWN];
+    char env[CUD_OPTION_ENV], said[SAID], origin[CUD_OPTION_ENV + 16], shown[CUD_TEXT_SHOWN];
     const struct cud_option *o;
     enum cud_status status = CUD_OK;
     r->place = CUD_IN_ENV;
@@ -125,7 +126,7 @@ static enum cud_status read_environment(struct cud_reading *r, struct cud_err *e
         const char *value = o->places & CUD_IN_ENV ? getenv(cud_option_env(o, env)) : NULL;
         if (!value || !*value)
             continue;
-        snprintf(said, sizeof said, "%s='%s'", env, cud_value_shown(value, shown));
+        snprintf(said, sizeof said, "%s='%s'", env, cud_text_shown(value, shown));
         snprintf(origin, sizeof origin, "environment %s", env);
         status = cud_option_give(r, o, value, said, origin, err);
     }
@@ -149,7 +150,7 @@ static bool ends_it(enum cud_action action)
 
 static enum cud_status give(struct walk *w, const struct cud_option *o, const char *value, struct cud_err *err)
 {
-    char said[SAID], shown[CUD_VALUE_SHOWN];
+    char said[SAID], shown[CUD_TEXT_SHOWN];
     struct cud_job *job = w->r->job;
     bool named = o->places & CUD_IN_ARGV, is_job = strcmp(o->name, "job") == 0;
     if (w->looking && is_job && job->job_file)
@@ -159,19 +160,19 @@ static enum cud_status give(struct walk *w, const struct cud_option *o, const ch
     if (w->looking && !is_job)
         return CUD_OK;
     snprintf(said, sizeof said, "%s%s%s'%s'", named ? "--" : "", named ? o->name : "INPUT", o->value ? " " : "=",
-             cud_value_shown(value ? value : "yes", shown));
+             cud_text_shown(value ? value : "yes", shown));
     return cud_option_give(w->r, o, value, said, "command line", err);
 }
 
 /* The value that an option takes from the next argument. */
 static enum cud_status next_value(struct walk *w, const struct cud_option *o, const char **value, struct cud_err *err)
 {
-    char shown[CUD_VALUE_SHOWN];
+    char shown[CUD_TEXT_SHOWN];
     const char *next = w->at + 1 < w->argc ? w->argv[w->at + 1] : NULL;
     if (!next)
         return FAIL(err, CUD_EUSAGE, "--%s needs a value: --%s %s", o->name, o->name, o->value);
     if (next[0] == '-' && next[1] && next[1] != '.' && !isdigit((unsigned char)next[1])) {
-        cud_value_shown(next, shown);
+        cud_text_shown(next, shown);
         return FAIL(err, CUD_EUSAGE, "--%s needs a value, but '%s' follows (if that is the value, write --%s=%s)", o->name,
                     shown, o->name, shown);
     }
@@ -212,8 +213,8 @@ static enum cud_status check_dashes(const char *arg, struct cud_err *err)
 
 static enum cud_status unknown_letter(const char *arg, const char *letter, struct cud_err *err)
 {
-    char shown[CUD_VALUE_SHOWN];
-    cud_value_shown(arg, shown);
+    char shown[CUD_TEXT_SHOWN];
+    cud_text_shown(arg, shown);
     if (arg[2] && isgraph((unsigned char)*letter))
         return FAIL(err, CUD_EUSAGE, "unknown option '-%c' in %s; cudist --help lists all", *letter, shown);
     return FAIL(err, CUD_EUSAGE, "unknown option '%s'; cudist --help lists all", shown);
@@ -221,7 +222,7 @@ static enum cud_status unknown_letter(const char *arg, const char *letter, struc
 
 static enum cud_status short_options(struct walk *w, const char *arg, struct cud_err *err)
 {
-    char shown[CUD_VALUE_SHOWN];
+    char shown[CUD_TEXT_SHOWN];
     enum cud_status status = CUD_OK;
     TRY(check_dashes(arg, err));
     for (const char *c = arg + 1; *c; c++) {
@@ -230,7 +231,7 @@ static enum cud_status short_options(struct walk *w, const char *arg, struct cud
             return unknown_letter(arg, c, err);
         const char *value = o->value && c[1] ? c + 1 : NULL;
         if (value && *value == '=')
-            return FAIL(err, CUD_EUSAGE, "'%s': write -%c %s or --%s=%s", cud_value_shown(arg, shown), *c, o->value, o->name,
+            return FAIL(err, CUD_EUSAGE, "'%s': write -%c %s or --%s=%s", cud_text_shown(arg, shown), *c, o->value, o->name,
                         o->value);
         if (o->value && !value)
             TRY(next_value(w, o, &value, err));

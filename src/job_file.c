@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "options.h"
+#include "text.h"
 #include "value.h"
 
 #define FILE_MOST (1 << 20)
@@ -91,11 +92,11 @@ static char *quoted_value(char *text)
 
 static enum cud_status find_key(struct parse *p, const char *key, const struct cud_option **o, struct cud_err *err)
 {
-    char shown[CUD_VALUE_SHOWN];
+    char shown[CUD_TEXT_SHOWN];
     const char *bare = key + strspn(key, "-");
     if ((*o = cud_option_named(key, CUD_IN_FILE)))
         return CUD_OK;
-    cud_value_shown(key, shown);
+    cud_text_shown(key, shown);
     if (cud_option_named(bare, CUD_IN_ANY) && !cud_option_named(bare, CUD_IN_FILE))
         return FAIL(err, CUD_EUSAGE, "%s:%d: '%s' cannot be in a job file: give it on the command line", p->path, p->line,
                     shown);
@@ -121,7 +122,7 @@ static enum cud_status read_line(struct parse *p, char *line, struct cud_err *er
 {
     enum cud_status status = CUD_OK;
     const struct cud_option *o = NULL;
-    char origin[ORIGIN], said[ORIGIN + 400], shown[CUD_VALUE_SHOWN];
+    char origin[ORIGIN], said[ORIGIN + 400], shown[CUD_TEXT_SHOWN];
     size_t n = strcspn(line, "=#");
     char *value = line[n] == '=' ? line + n + 1 : NULL;
     line[n] = '\0';
@@ -140,7 +141,7 @@ static enum cud_status read_line(struct parse *p, char *line, struct cud_err *er
     }
     if (value ? !*value : !!o->value)
         TRY(FAIL(err, CUD_EUSAGE, "%s: %s needs a value: %s = %s", origin, key, key, o->value ? o->value : "yes"));
-    snprintf(said, sizeof said, "%s: %.64s = %s", origin, key, cud_value_shown(value ? value : "yes", shown));
+    snprintf(said, sizeof said, "%s: %.64s = %s", origin, key, cud_text_shown(value ? value : "yes", shown));
     status = cud_option_give(p->r, o, value, said, origin, err);
 done:
     return status;

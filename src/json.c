@@ -5,6 +5,7 @@
 #include <string.h>
 #include "json.h"
 #include "number.h"
+#include "text.h"
 
 /* A writer of our own and not a library's: cJSON and jansson have no say over how a double is written, hold no integers of
  * 64 bits (cJSON), and pass on or refuse file names that are not UTF-8; all that would be left of them are the commas. */
@@ -47,20 +48,6 @@ void cud_json_null(struct cud_json *j, const char *key)
     fputs("null", j->to);
 }
 
-/* Bytes of the UTF-8 character at s (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF), 0 if it is none. */
-static size_t utf8_bytes(const unsigned char *s)
-{
-    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    const unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    const unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (n > 1 && (s[1] < low || s[1] > high))
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf)
-            return 0;
-    return n;
-}
-
 void cud_json_string(struct cud_json *j, const char *key, const char *s)
 {
     if (!s) {
@@ -70,7 +57,7 @@ void cud_json_string(struct cud_json *j, const char *key, const char *s)
     begin(j, key);
     fputc('"', j->to);
     for (size_t n; *s; s += n ? n : 1) {
-        n = utf8_bytes((const unsigned char *)s);
+        n = cud_text_utf8(s);
         if (*s == '"' || *s == '\\')
             fprintf(j->to, "\\%c", *s);
         else if (n == 1 && (unsigned char)*s < 0x20)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "registry.h"
+#include "text.h"
 #include "value.h"
 
 #define OPTIONS_MAX 64
@@ -310,14 +311,14 @@ const char *cud_option_nearest(const char *name, enum cud_option_place place)
 
 static enum cud_status unknown_long(const char *name, size_t n, struct cud_err *err)
 {
-    char typed[CUD_VALUE_SHOWN], shown[CUD_VALUE_SHOWN];
+    char typed[CUD_TEXT_SHOWN], shown[CUD_TEXT_SHOWN];
     size_t keep = n < sizeof typed ? n : sizeof typed - 1;
     memcpy(typed, name, keep);
     typed[keep] = '\0';
     const char *near = cud_option_nearest(typed, CUD_IN_ARGV);
     if (near)
-        return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; did you mean --%s?", cud_value_shown(typed, shown), near);
-    return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; cudist --help lists all", cud_value_shown(typed, shown));
+        return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; did you mean --%s?", cud_text_shown(typed, shown), near);
+    return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; cudist --help lists all", cud_text_shown(typed, shown));
 }
 
 enum cud_status cud_option_long(const char *name, size_t n, const struct cud_option **o, struct cud_err *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "integer.h"
 #include "result.h"
+#include "text.h"
 
 /* The result as a person reads it: what it is called, then one fact a line, names on the left. */
 
@@ -133,7 +134,8 @@ void cud_result_print(const struct cud_run_facts *facts, FILE *to)
     char shape[CUD_SHAPE_TEXT];
     const bool none = !strcmp(facts->output, "none"), piped = !strcmp(facts->output, "-");
     const char *const name = none ? "not written" : piped ? "stdout" : facts->output;
-    fprintf(to, "%s: %s %s\n", name, cud_shape_text(&out->shape, shape), cud_type_name(out->type));
+    cud_text_put(name, to);
+    fprintf(to, ": %s %s\n", cud_shape_text(&out->shape, shape), cud_type_name(out->type));
     print_name(to, "digest");
     fprintf(to, "xxh3-128:%016" PRIx64 "%016" PRIx64 "\n", s->digest[0], s->digest[1]);
     print_name(to, "count");

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "rank.h"
+#include "text.h"
 #include "watchdog.h"
 
 void cud_line_write(const char *line, size_t n)
@@ -24,14 +25,11 @@ void cud_say(int rank, const char *format, ...)
 {
     char line[2048];
     int head = rank < 0 ? snprintf(line, sizeof line, "cudist: ") : snprintf(line, sizeof line, "cudist: rank %d: ", rank);
-    size_t room = sizeof line - (size_t)head - 1;      /* one byte is for the newline */
-
     va_list args;
     va_start(args, format);
-    int wanted = vsnprintf(line + head, room, format, args);
+    cud_text_line(line + head, sizeof line - (size_t)head - 1, format, args);     /* one byte is for the newline */
     va_end(args);
-
-    size_t n = (size_t)head + (wanted < 0 ? 0 : (size_t)wanted < room ? (size_t)wanted : room - 1);
+    size_t n = strlen(line);
     line[n++] = '\n';
     cud_line_write(line, n);
 }

@@ -129,16 +129,3 @@ done:
     free(folder);
     return status;
 }
-
-const char *cud_value_shown(const char *text, char shown[CUD_VALUE_SHOWN])
-{
-    size_t n = strlen(text), room = CUD_VALUE_SHOWN - 4;
-    bool cut = n > room;
-    if (cut)
-        for (n = room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)   /* not in the middle of an UTF-8 character */
-            n--;
-    for (size_t i = 0; i < n; i++)
-        shown[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
-    strcpy(shown + n, cut ? "..." : "");
-    return shown;
-}

@@ -22,8 +22,4 @@ enum cud_status cud_value_choice(const char *text, const char *choices, size_t *
  * them elsewhere.  *full is malloc'ed, the caller frees. */
 enum cud_status cud_value_path(const char *path, char **full, struct cud_err *err);
 
-/* For messages: the text on one line, cut if long, control characters as '?'. */
-#define CUD_VALUE_SHOWN 200
-const char *cud_value_shown(const char *text, char shown[CUD_VALUE_SHOWN]);
-
 #endif

@@ -22,7 +22,7 @@ build() {
     done
     wait $! || return 1
     ${CC:-cc} -std=c17 -D_GNU_SOURCE -w -O1 -ffp-contract=off -DBYTES_SUFFIX=$3 -I"$src/include" "$src/tests/kernels/bytes.c" \
-        "$src/src/err.c" "$src/src/type.c" "$work"/*.o -lm -o "$work/bytes" || return 1
+        "$src/src/err.c" "$src/src/text.c" "$src/src/type.c" "$work"/*.o -lm -o "$work/bytes" || return 1
     "$work/bytes" large > "$work/got" || return 1
 }
 

@@ -112,24 +112,6 @@ static void test_paths(void)
     free(here);
 }
 
-static void test_shown(void)
-{
-    char text[1000], shown[CUD_VALUE_SHOWN];
-    ok(strcmp(cud_value_shown("a\nb\x7f\tc", shown), "a?b??c") == 0, "control characters");
-    for (size_t n = 190; n < 210; n++) {
-        memset(text, 'x', n);
-        text[n] = '\0';
-        size_t length = strlen(cud_value_shown(text, shown));
-        ok(length < CUD_VALUE_SHOWN && (length == n || strcmp(shown + length - 3, "...") == 0), "%zu letters", n);
-    }
-    for (size_t n = 0; n + 2 < sizeof text; n += 2)
-        memcpy(text + n, "\xc3\xa9", 3);
-    for (size_t shift = 0; shift < 2; shift++) {
-        size_t length = strlen(cud_value_shown(text + shift, shown));
-        ok((length - 3 - shift) % 2 == 0 && length < CUD_VALUE_SHOWN, "no half of a character is left: %zu", length);
-    }
-}
-
 int main(void)
 {
     test_sizes();
@@ -137,6 +119,5 @@ int main(void)
     test_seconds();
     test_words();
     test_paths();
-    test_shown();
     return done_testing();
 }
