@@ -1,21 +1,11 @@
 #!/usr/bin/env python3
 """What must stay bounded: memory with the size of the input and with the number of ranks; many ranks on few cores."""
-import os, resource, subprocess, sys, tempfile
+import os, subprocess, sys, tempfile
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
+sys.dont_write_bytecode = True
+from whole import CUDIST, ENV, MPIRUN, SET, done, ok
+
 MIB = 1 << 20
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("CUDIST")}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1")
-count = bad = 0
-
-
-def ok(good, text):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'' if good else 'not '}ok {count} - {text}", flush=True)
 
 
 def peak(*line):
@@ -40,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     base = peak(CUDIST, "random:shape=1", "-k", "copy", "-o", "none", "-q")[1]
     small, large = sparse("small.bin", 16), sparse("large.bin", {"long": 16384, "short": 256}.get(SET, 1024))
     for args in (["-k", "scale"], ["-k", "softmax", "--shape", "SHAPE"]):
-        for ranks in ([], ["mpirun", "-np", "2"]):
+        for ranks in ([], MPIRUN + ["-np", "2"]):
             seen = []
             for name in (small, large):
                 shape = f"{os.path.getsize(name) // 4 // 1024}x1024"
@@ -53,11 +43,10 @@ with tempfile.TemporaryDirectory() as folder:
     ok(code == 0 and mib < base + 40, f"windows of 16 KiB: {mib:.0f} MiB for {large}")
     code, mib = peak(CUDIST, sparse("mid.bin", 256), "-k", "scale", "-o", "out.bin", "-q")
     ok(code == 0 and mib < base + 100 and os.path.getsize("out.bin") == 256 * MIB, f"with an output of 256 MiB: {mib:.0f} MiB")
-    code, few = peak("mpirun", "-np", "2", CUDIST, "mid.bin", "-k", "scale", "-o", "out2.bin", "-q", "--write", "root", "-w", "1M")
-    code2, many = peak("mpirun", "-np", "8", CUDIST, "mid.bin", "-k", "scale", "-o", "out8.bin", "-q", "--write", "root", "-w", "1M")
+    code, few = peak(*MPIRUN, "-np", "2", CUDIST, "mid.bin", "-k", "scale", "-o", "out2.bin", "-q", "--write", "root", "-w", "1M")
+    code2, many = peak(*MPIRUN, "-np", "8", CUDIST, "mid.bin", "-k", "scale", "-o", "out8.bin", "-q", "--write", "root", "-w", "1M")
     ok(code == code2 == 0 and many < few + 16, f"write root: rank 0 takes {few:.0f} MiB with 2 ranks, {many:.0f} MiB with 8")
-    code, mib = peak("mpirun", "-np", "64", CUDIST, sparse("one.bin", 1), "-k", "scale", "-o", "out64.bin", "-q", "--threads", "1")
+    code, mib = peak(*MPIRUN, "-np", "64", CUDIST, sparse("one.bin", 1), "-k", "scale", "-o", "out64.bin", "-q", "--threads", "1")
     ok(code == 0 and open("out64.bin", "rb").read() == bytes(MIB), "64 ranks do a file of 1 MiB")
     os.chdir("/")
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(done())

@@ -4,34 +4,21 @@ with threads reversed and work delayed; and what goes wrong on a GPU ends the ru
 
 CUDIST names the program; tests/cudist-emu beside it is the same, linked with the emulator.  CUDIST_TEST_SET=short does less, =long
 the full product."""
-import concurrent.futures, itertools, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, threading, time
+import concurrent.futures, itertools, json, os, random, re, shutil, struct, subprocess, sys, tempfile
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-EMULATED = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-emu")
+sys.dont_write_bytecode = True
+import whole
+from whole import BESIDE, CUDIST, MPIRUN, SET, done, ok
+
+EMULATED = os.path.join(BESIDE, "cudist-emu")
 JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
 LATE = 20                                  # seconds for a run that fails
 R = random.Random(3)
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none", CUDIST_LIBS="own")
-lock = threading.Lock()
-count = bad = 0
+ENV = dict(whole.ENV, CUDIST_LIBS="own")
+del ENV["CUDA_VISIBLE_DEVICES"]
 
 
-def ok(good, name, detail=""):
-    global count, bad
-    with lock:
-        count += 1
-        bad += not good
-        print(f"{'' if good else 'not '}ok {count} - {name}")
-        if not good:
-            print("".join(f"#   {line}\n" for line in str(detail).splitlines()[-30:]), end="")
-        sys.stdout.flush()
-
-
-class Run:
+class Run(whole.Run):
     def __init__(self, words, ranks=1, devices=None, late=120, out=True, share=True, **env):
         """On the CPU unless there are devices."""
         self.folder = tempfile.mkdtemp(dir=TOP)
@@ -40,19 +27,10 @@ class Run:
             env["CUDAEMU_DEVICES"] = str(devices)
             program += ["--share-gpus"] if share and ranks > devices else []
         launch = MPIRUN + ["-np", str(ranks)] if ranks > 1 else []
-        self.words = launch + program + words + (["-o", "o.npy"] if out else []) + ["--result", "o.json", "-q", "--threads", "1"]
-        self.env = env
-        process = subprocess.Popen(self.words, cwd=self.folder, env=dict(ENV, **env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, start_new_session=True)
-        try:
-            _, err = process.communicate(timeout=late)
-            self.late = False
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            _, err = process.communicate()
-            self.late = True
-        self.rc, self.stderr = process.returncode, err.decode(errors="replace")
-        self.lines = [line for line in self.stderr.splitlines() if line.startswith("cudist: ")]
+        words = launch + program + words + (["-o", "o.npy"] if out else []) + ["--result", "o.json", "-q", "--threads", "1"]
+        self.extra = env
+        super().__init__(words, late, dict(ENV, **env), cwd=self.folder)
+        self.start().end()
         self.left = sorted(os.listdir(self.folder))
         self.got = self.read() if self.rc == 0 else None
         shutil.rmtree(self.folder)
@@ -66,7 +44,7 @@ class Run:
             return data, json.dumps(json.load(f)["result"])
 
     def __str__(self):
-        return f"{self.env} {' '.join(self.words)}\nrc {self.rc}, late {self.late}, left {self.left}\n{self.stderr}"
+        return f"{self.extra} {super().__str__()}\nleft {self.left}"
 
 
 def npy(name, kind, shape):
@@ -80,11 +58,9 @@ def npy(name, kind, shape):
         i = R.randrange(n)
         wild = struct.pack("<" + code, R.choice([float("nan"), float("-inf"), 1e-310]))
         data[i * size:(i + 1) * size] = R.choice([R.randbytes(size), wild])
-    text = "{'descr': '<%s', 'fortran_order': False, 'shape': (%s), }" % (kind, "".join(f"{d}, " for d in shape))
-    text += " " * (-(len(text) + 11) % 64) + "\n"
     path = os.path.join(TOP, name)
     with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+        f.write(whole.npy("<" + kind, shape, data))
     return path
 
 
@@ -221,8 +197,7 @@ def main():
                     ok(False, f"{type(e).__name__}: {e}")
     finally:
         shutil.rmtree(TOP, ignore_errors=True)
-    print(f"1..{count}")
-    return bad != 0
+    return done()
 
 
 sys.exit(main())

@@ -4,11 +4,14 @@ too where there is a libxxhash to load.
 
 CUDIST names the program (default: ./cudist).  With -v a line says how far off each figure was: mean and sum in ulps of those
 of |x|, the others relative."""
-import array, concurrent.futures, ctypes, json, math, os, random, subprocess, sys, tempfile
+import array, concurrent.futures, ctypes, json, math, random, sys, tempfile
 from fractions import Fraction
 
-CUDIST = os.environ.get("CUDIST", "./cudist").split()
-N = {"short": 5003, "long": 300007}.get(os.environ.get("CUDIST_TEST_SET"), 20011)
+sys.dont_write_bytecode = True
+import whole
+from whole import CUDIST, SET, done, ok
+
+N = {"short": 5003, "long": 300007}.get(SET, 20011)
 VERBOSE = "-v" in sys.argv
 R = random.Random(1)
 g = R.gauss
@@ -72,27 +75,20 @@ def sets():
     yield "near 2^64", "u64", 1, [(1 << 64) - 1 - R.randrange(3) for _ in range(N)], ""
 
 
-def npy(type, shape, data):
-    head = f"{{'descr': '<{DESCR[type]}', 'fortran_order': False, 'shape': {shape}, }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + data
-
-
 def run(number, type, cols, x, folder):
     """The result of cudist on the values; every other set is a .npy."""
     rows, data = len(x) // cols, array.array(CODE[type], x).tobytes()
     if type in DESCR and number % 2 == 0:
         path, tail = f"{folder}/{number}.npy", []
-        data = npy(type, f"({rows}, {cols})" if cols > 1 else f"({rows},)", data)
+        data = whole.npy("<" + DESCR[type], (rows, cols) if cols > 1 else (rows,), data)
     else:
         path, tail = f"{folder}/{number}.bin", ["--dtype", type, "--shape", f"{rows}x{cols}" if cols > 1 else f"{rows}"]
     with open(path, "wb") as f:
         f.write(data)
-    command = CUDIST + ["-q", "-k", "copy", "-o", "none", "--result", "-", path] + tail
-    p = subprocess.run(command, capture_output=True, timeout=100)
-    if p.returncode:
-        raise RuntimeError(f"exit {p.returncode}: {p.stderr.decode(errors='replace')}")
-    return json.loads(p.stdout)
+    ended = whole.run([CUDIST, "-q", "-k", "copy", "-o", "none", "--result", "-", path] + tail, late=100)
+    if ended.rc:
+        raise RuntimeError(str(ended))
+    return json.loads(ended.stdout)
 
 
 def exact(x):
@@ -198,7 +194,6 @@ def complaints(s, x, cols, limits):
 
 
 def check(number, name, type, cols, x, limits, folder):
-    """The lines of a test."""
     stored = array.array(CODE[type], x)
     x = stored.tolist()
     try:
@@ -207,21 +202,11 @@ def check(number, name, type, cols, x, limits, folder):
         wrong, errors = complaints(s, x, cols, limits)
         if XXH3 and result["output"]["digest"] != digest(stored.tobytes(), stored.itemsize):
             wrong.append(f"digest {result['output']['digest']}, not {digest(stored.tobytes(), stored.itemsize)}")
-    except (OSError, RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as e:
+    except (OSError, RuntimeError, ValueError, KeyError) as e:
         wrong, errors = [f"{e.__class__.__name__}: {e}"], ""
-    lines = [f"{'not ' if wrong else ''}ok {number} - {type} {name}"] + ["# " + line for line in wrong]
-    return lines + (["# " + errors] if VERBOSE and errors else [])
+    ok(not wrong, f"{type} {name}" + (f": {errors}" if VERBOSE and errors else ""), "\n".join(wrong))
 
 
-def main():
-    bad = count = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool:   # MPI's start is waiting
-        for lines in pool.map(lambda job: check(job[0] + 1, *job[1], folder), enumerate(sets())):
-            print("\n".join(lines), flush=True)
-            bad += lines[0].startswith("not")
-            count += 1
-    print(f"1..{count}")
-    return bad != 0
-
-
-sys.exit(main())
+with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool:   # MPI's start is waiting
+    list(pool.map(lambda job: check(job[0], *job[1], folder), enumerate(sets())))
+sys.exit(done())

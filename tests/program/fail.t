@@ -3,34 +3,19 @@
 
 CUDIST names the program; tests/cudist-fault beside it is the same with tests/fault.c, which makes the nth call of a function fail.
 CUDIST_TEST_SET=short does less, =long tries every call."""
-import concurrent.futures, os, re, shutil, signal, stat, struct, subprocess, sys, tempfile, threading, time
+import concurrent.futures, os, re, shutil, signal, stat, struct, subprocess, sys, tempfile, time
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-FAULT = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-fault")
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
+sys.dont_write_bytecode = True
+import whole
+from whole import BESIDE, CUDIST, ENV, MPIRUN, SET, done, ok
+
+FAULT = os.path.join(BESIDE, "cudist-fault")
 LATE = 60                                  # seconds: longer than any run takes on a loaded machine
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(CUDA_VISIBLE_DEVICES="", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none")
 ROWS, OLDER = 100000, b"an older output"
 SLOW = ["-k", "copy", "-w", "64K", "--threads", "1", "random:shape=400000000,dist=normal"]     # tens of seconds
-lock = threading.Lock()
-count = bad = 0
 
 
-def ok(good, name, detail=""):
-    global count, bad
-    with lock:
-        count += 1
-        bad += not good
-        print(f"{'' if good else 'not '}ok {count} - {name}")
-        if not good:
-            print("".join(f"#   {line}\n" for line in str(detail).splitlines()[:40]), end="")
-        sys.stdout.flush()
-
-
-class Run:
+class Run(whole.Run):
     """One run in a folder of its own, or in another's; `at` is where its output goes."""
 
     def __init__(self, words, ranks=0, fault=None, older=False, folder=None, out="o.npy", start=True, **kw):
@@ -41,31 +26,15 @@ class Run:
                 f.write(OLDER)
         launch = MPIRUN + ["-np", str(ranks)] if ranks else []
         env = dict(ENV, CUDIST_TEST_FAIL=fault) if fault else ENV
-        self.words = kw.pop("before", []) + launch + [FAULT if fault else CUDIST] + words + (["-o", self.out] if out else [])
-        self.kw = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=self.folder,
-                       start_new_session=True, **kw)
+        words = kw.pop("before", []) + launch + [FAULT if fault else CUDIST] + words + (["-o", self.out] if out else [])
+        super().__init__(words, LATE, env, cwd=self.folder, **kw)
         if start:
             self.start()
             self.end()
 
     def start(self):
         self.began = time.monotonic()
-        self.process = subprocess.Popen(self.words, **self.kw)
-        return self
-
-    def end(self):
-        try:
-            self.stdout, err = self.process.communicate(timeout=LATE)
-            self.late = False
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.stdout, err = self.process.communicate()
-            self.late = True
-        self.rc, self.stderr = self.process.returncode, err.decode(errors="replace")
-        lines = [line for line in self.stderr.splitlines() if line.startswith("cudist: ")]
-        self.notes = [line for line in lines if line.startswith(("cudist: note:", "cudist: warning:"))]
-        self.lines = [line for line in lines if line not in self.notes]
-        return self
+        return super().start()
 
     def left(self):
         return sorted(name for name in os.listdir(self.folder) if name.startswith("o.npy"))
@@ -99,7 +68,7 @@ class Run:
         return found
 
     def __str__(self):
-        return f"{' '.join(self.words)}\nrc {self.rc}, late {self.late}, left {self.left()}\n{self.stderr}"
+        return f"{super().__str__()}\nleft {self.left()}"
 
 
 def failed(run, name, code=1, line="", older=False, codes=None):
@@ -113,11 +82,8 @@ def failed(run, name, code=1, line="", older=False, codes=None):
 
 
 def npy_file(path, rows):
-    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 16), }" % rows
-    text += " " * (-(len(text) + 11) % 64) + "\n"
     with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
-        f.write(struct.pack("<1600f", *range(1600)) * (rows // 100))
+        f.write(whole.npy("<f4", (rows, 16), struct.pack("<1600f", *range(1600)) * (rows // 100)))
 
 
 # ---- outputs that must not be written
@@ -359,8 +325,7 @@ def main():
                     ok(False, f"{type(e).__name__}: {e}")
     finally:
         shutil.rmtree(TOP, ignore_errors=True)
-    print(f"1..{count}")
-    return bad != 0
+    return done()
 
 
 sys.exit(main())

@@ -1,45 +1,30 @@
 #!/usr/bin/env python3
 """What must not pass unnoticed: an input that changes under a run, a closed or full stdout, an output that would replace what is read,
 a dry run that says yes to what a run refuses, a rank that never starts MPI.  CUDIST names the program."""
-import os, subprocess, sys, tempfile, time
+import os, sys, tempfile, time
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1")
-count = bad = 0
-
-
-def ok(good, text, detail=""):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'' if good else 'not '}ok {count} - {text}" + ("" if good else "\n#   " + str(detail).replace("\n", "\n#   ")), flush=True)
+sys.dont_write_bytecode = True
+from whole import CUDIST, ENV, Run, done, ok, run
 
 
 def sh(text, **env):
-    """Exit code, stderr's lines of ours, all of stderr."""
-    run = subprocess.run(["timeout", "60", "sh", "-c", text], env=dict(ENV, C=CUDIST, **env), stdin=subprocess.DEVNULL, capture_output=True,
-                         text=True, errors="replace")
-    return run.returncode, [line for line in run.stderr.splitlines() if line.startswith("cudist: ")], run.stderr
+    return run(["sh", "-c", text], env=dict(ENV, C=CUDIST, **env))
 
 
 def refused(text, code, says, **env):
-    got, lines, err = sh(text, **env)
-    ok(got == code and len(lines) == 1 and says in lines[0], text.replace("\n", " "), f"code {got}, want {code}\n{err}")
+    got = sh(text, **env)
+    ok(got.rc == code and len(got.lines) == 1 and says in got.lines[0], text.replace("\n", " "), f"want {code}, {says}\n{got}")
 
 
 def changed(how, text):
     """The input changes while a slow run reads it: an error, and nothing under the output's name."""
     sh("$C -q random:shape=24000000,dist=integer,dtype=f32 -k copy -o big.npy -f")
-    run = subprocess.Popen([CUDIST, "-q", "big.npy", *"-k tanh -k exp -k log -k tanh -k exp -k tanh -w 64K --threads 1".split(), "-o", "o.npy"],
-                           env=ENV, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while run.poll() is None and not os.path.exists("o.npy.part"):
+    slow = Run([CUDIST, "-q", "big.npy", *"-k tanh -k exp -k log -k tanh -k exp -k tanh -w 64K --threads 1".split(), "-o", "o.npy"]).start()
+    while slow.process.poll() is None and not os.path.exists("o.npy.part"):
         time.sleep(0.01)
     how()
-    err = run.communicate(timeout=60)[1]
-    lines = [line for line in err.splitlines() if line.startswith("cudist: ")]
-    ok(run.returncode == 1 and len(lines) == 1 and "big.npy" in lines[0] and not os.path.exists("o.npy"), text, f"code {run.returncode}\n{err}")
+    slow.end()
+    ok(slow.rc == 1 and len(slow.lines) == 1 and "big.npy" in slow.lines[0] and not os.path.exists("o.npy"), text, slow)
     for name in ("o.npy.part", "o.npy.lock"):
         if os.path.exists(name):
             os.unlink(name)
@@ -61,8 +46,8 @@ with tempfile.TemporaryDirectory() as folder:
     sh("$C -q random:shape=10x4 -k copy -o x.npy; $C -q random:shape=4x4 -k copy -o w.npy; echo 'kernel = scale' > j.job")
     refused("$C -q x.npy -k copy -o - >&-", 2, "stdout is closed")
     refused("$C -q x.npy -k copy -o none --result - >&-", 2, "stdout is closed")
-    code, lines, err = sh("$C -q x.npy -k copy -o closed.npy >&- 2>&-")
-    ok(code == 0 and os.path.exists("closed.npy"), "closed descriptors that are not needed do no harm", err)
+    closed = sh("$C -q x.npy -k copy -o closed.npy >&- 2>&-")
+    ok(closed.rc == 0 and os.path.exists("closed.npy"), "closed descriptors that are not needed do no harm", closed)
     refused("$C x.npy -k copy -o none > /dev/full", 1, "stdout")
     refused("$C x.npy -k copy --dry-run > /dev/full", 1, "stdout")
     refused("$C -q x.npy -k dense:weights=w.npy -o w.npy -f", 2, "w.npy")
@@ -76,5 +61,4 @@ with tempfile.TemporaryDirectory() as folder:
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_ISA", CUDIST_ISA="foo")
     refused("mpirun -np 2 sh -c 'test $OMPI_COMM_WORLD_RANK = 0 || exec sleep 50; exec $C -q x.npy -k copy -o none -t 3'", 1, "MPI did not start")
     os.chdir("/")
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(done())

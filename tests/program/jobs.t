@@ -1,37 +1,9 @@
 #!/bin/sh
 # Every example works: those of jobs/, on the input that they name, and what --show-config makes of them, with the same result;
 # and the commands of --help.
-cudist=${CUDIST:-./cudist}
-case $cudist in
-/*) ;;
-*) cudist=$PWD/$cudist ;;
-esac
+. "${srcdir:-.}/tests/program/whole.sh"
 jobs=$(cd "${srcdir:-.}/jobs" && pwd) || exit 1
-for name in $(env | sed -n 's/^\(CUDIST_[A-Z]*\)=.*/\1/p'); do
-    case $name in
-    CUDIST_ISA | CUDIST_LIBS | CUDIST_STRICT) ;;
-    *) unset "$name" ;;
-    esac
-done
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
-there=$(mktemp -d)
-trap 'rm -rf "$there"' EXIT
 cd "$there" || exit 1
-n=0
-bad=0
-# CODE WHAT: the result of a test, with what was said.
-result()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        bad=1
-        echo "not ok $n - $2"
-        sed 's/^/# /' err
-    fi
-}
 digest()
 {
     sed -n 's/.*"digest": *"\([^"]*\)".*/\1/p' "$1"
@@ -65,5 +37,4 @@ while read -r command; do
     result $? "$command"
     rm -f in.out.npy*
 done < examples
-echo "1..$n"
-exit $bad
+finish

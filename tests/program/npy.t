@@ -3,6 +3,10 @@
 
 CUDIST names the program (default: ./cudist); tests/unit/npy_fuzz.t is beside it."""
 import ast, io, itertools, os, re, subprocess, sys, tempfile, warnings
+
+sys.dont_write_bytecode = True
+from whole import BESIDE, CUDIST, SET, done, ok, run
+
 try:
     import numpy as np
 except ImportError:
@@ -11,18 +15,10 @@ except ImportError:
     print("1..0 # SKIP no numpy")
     sys.exit(0)
 
-CUDIST = os.environ.get("CUDIST", "./cudist")
-FUZZ = os.path.join(os.path.dirname(CUDIST.split()[0]), "tests/unit/npy_fuzz.t")
-CASES = 20000 if os.environ.get("CUDIST_TEST_SET") == "long" else 4000
+FUZZ = os.path.join(BESIDE, "unit/npy_fuzz.t")
+CASES = 20000 if SET == "long" else 4000
 NAMES = {"bool": "|b1", "i8": "|i1", "u8": "|u1", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8",
          "u64": "<u8", "f16": "<f2", "bf16": "|V2", "f32": "<f4", "f64": "<f8"}
-tests = 0
-
-
-def ok(good, name):
-    global tests
-    tests += 1
-    print("ok" if good else "not ok", tests, "-", name)
 
 
 def by_numpy(data):
@@ -101,8 +97,8 @@ def check_heads():
 
 
 def info(path, *options):
-    r = subprocess.run(CUDIST.split() + [*options, "--info", path], capture_output=True, text=True)
-    return r.returncode, dict(line.split(": ", 1) for line in r.stdout.splitlines()), r.stderr
+    r = run([CUDIST, *options, "--info", path])
+    return r.rc, dict(line.split(": ", 1) for line in r.stdout.decode().splitlines()), r.stderr
 
 
 def check_files(folder):
@@ -140,4 +136,4 @@ check_heads()
 with tempfile.TemporaryDirectory() as folder:
     check_files(folder)
     check_refused(folder)
-print(f"1..{tests}")
+sys.exit(done())

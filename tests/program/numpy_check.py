@@ -1,29 +1,22 @@
 """Kernels, conversions and statistics of the whole program against NumPy, on random and special values.  Run by numpy.t."""
-import json, os, subprocess, sys, tempfile
-import numpy as np
+import json, os, sys, tempfile
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("CUDIST")}
+sys.dont_write_bytecode = True
+import numpy as np
+import whole
+from whole import CUDIST, ENV, done, ok
+
 RNG = np.random.default_rng(5)
 TYPES = {"bool": "?", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8",
          "f16": "f2", "f32": "f4", "f64": "f8"}
-count = bad = 0
 
 
-def ok(good, text, why=""):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'' if good else 'not '}ok {count} - {text}" + ("" if good else f"\n# {why}"), flush=True)
-
-
-def run(x, *args, fails=False):
+def run(x, *args, **env):
     """The output as NumPy reads it, and the result."""
     np.save("in.npy", x)
-    line = [CUDIST, "in.npy", "-q", "-f", "-o", "out.npy", *args]
-    done = subprocess.run(["timeout", "60", *line], env=ENV, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        return None, done.stderr
+    ended = whole.run([CUDIST, "in.npy", "-q", "-f", "-o", "out.npy", *args], env=dict(ENV, **env))
+    if ended.rc:
+        return None, ended.stderr
     with open("out.npy.json") as f:
         return np.load("out.npy"), json.load(f)["result"]
 
@@ -89,11 +82,9 @@ def kernels():
                 ("dense:weights=wt.npy,layout=out-in,activation=relu", np.maximum(y.astype("f8") @ w.astype(t).astype("f8"), 0))]
         for text, want in rows:
             for libs in ("own", "vendor"):
-                ENV["CUDIST_LIBS"] = libs
-                got, result = run(y, "-k", text, "-b", "64")
+                got, result = run(y, "-k", text, "-b", "64", CUDIST_LIBS=libs)
                 good = got is not None and got.shape == want.shape and got.dtype == y.dtype and np.allclose(got, want, close, close * 20)
                 ok(good, f"{text} of {t}, {libs}", result if got is None else f"{got.shape} {np.abs(got - want).max()}")
-    del ENV["CUDIST_LIBS"]
 
 
 def converted(x, to):
@@ -150,9 +141,8 @@ def conversions():
     want = np.where(np.isnan(x), 0x7fc0, (u + 0x7fff + (u >> 16 & 1)) >> 16).astype("u2")
     ok(bits is not None and np.array_equal(bits.view("u2"), want), "f32 to bf16")
     np.save("bf.npy", bits)
-    back = subprocess.run([CUDIST, "bf.npy", "--dtype", "bf16", "-k", "copy", "--out-dtype", "f32", "-o", "back.npy", "-f", "-q"], env=ENV,
-                          capture_output=True, text=True)
-    ok(back.returncode == 0 and np.array_equal(np.load("back.npy").view("u4"), want.astype("u4") << 16), "bf16 to f32", back.stderr)
+    back = whole.run([CUDIST, "bf.npy", *"--dtype bf16 -k copy --out-dtype f32 -o back.npy -f -q".split()])
+    ok(back.rc == 0 and np.array_equal(np.load("back.npy").view("u4"), want.astype("u4") << 16), "bf16 to f32", back)
 
 
 def statistics():
@@ -196,5 +186,4 @@ with tempfile.TemporaryDirectory() as folder:
     conversions()
     statistics()
     os.chdir("/")
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(done())

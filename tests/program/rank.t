@@ -5,7 +5,6 @@ RANK_TEST names the program (default: ./tests/unit/rank.t), MPIRUN the launcher.
 import os, signal as S, sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ranks_job
 from ranks_job import NAMES, SHORT, run_all, test, who
 

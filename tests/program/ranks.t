@@ -4,7 +4,6 @@ nothing under OUT's own name, and the same command again does the work.  CUDIST 
 import json, os, signal as S, sys, tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from ranks_job import NAMES, SHORT, Job, run_all, test, who
 
 CUDIST = [os.path.abspath(os.environ.get("CUDIST", "./cudist")), "-d", "cpu", "-k", "scale", "--threads", "1"]

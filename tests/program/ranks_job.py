@@ -1,14 +1,9 @@
 """What rank.t and ranks.t share: a job of ranks that signals are sent to, and what must come of it."""
 import concurrent.futures, os, re, shutil, signal, subprocess, sys, threading, time
+from whole import ENV, MPIRUN, SET
 
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
-SHORT = os.environ.get("CUDIST_TEST_SET") == "short"
+SHORT = SET == "short"
 LATE = 12       # seconds that a loaded machine may take longer
-ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
-for name in list(ENV):
-    if name.startswith(("SLURM_", "PMI_", "PMIX_")):
-        del ENV[name]
 NAMES = {s: s.name[3:] for s in signal.Signals}
 
 

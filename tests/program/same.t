@@ -4,14 +4,13 @@
 CUDIST names the program.  Each job runs once plainly (one rank, one thread, the plainest build); every other run of it must give
 those bytes.  The usual runs are a covering set: every value of every dimension with every job, and pairs as they fall.
 CUDIST_TEST_SET=short is two runs a job, =long the full product."""
-import concurrent.futures, itertools, json, os, random, struct, subprocess, sys, tempfile
+import concurrent.futures, itertools, json, os, random, struct, sys, tempfile
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
+sys.dont_write_bytecode = True
+import whole
+from whole import CUDIST, ENV, MPIRUN, SET, done, ok
+
 R = random.Random(7)
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("CUDIST")}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1")
 DESCR = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4",
          "i64": "i8", "u64": "u8", "bool": "b1"}
 
@@ -34,11 +33,8 @@ def npy(path, kind, shape, order="<"):
         data = bytes(R.randrange(2) for _ in range(n))
     else:
         data = R.randbytes(n * size)
-    text = "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }" % (
-        "|" if size == 1 else order, DESCR[kind], "".join(f"{d}, " for d in shape))
-    text += " " * (-(len(text) + 11) % 64) + "\n"
     with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+        f.write(whole.npy(("|" if size == 1 else order) + DESCR[kind], shape, data))
 
 
 def jobs(folder):
@@ -89,16 +85,15 @@ def command(folder, out, args, inputs, ranks=1, window="", write="direct", threa
     line += ["-w", window] if window else []
     line += ["-o", "-"] if write == "stdout" else ["-o", out, "--write", write]
     if ranks > 1:
-        line = ["mpirun", "-np", str(ranks), *line]
-    with open(os.path.join(folder, out + ".err"), "wb") as err, \
-            (open(os.path.join(folder, out), "wb") if write == "stdout" else open(os.devnull, "wb")) as to:
-        code = subprocess.run(["timeout", "120", *line], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=to, stderr=err).returncode
-    if code:
-        return None, open(os.path.join(folder, out + ".err"), errors="replace").read()[-600:]
+        line = [*MPIRUN, "-np", str(ranks), *line]
+    with open(os.path.join(folder, out) if write == "stdout" else os.devnull, "wb") as to:
+        run = whole.run(line, late=120, env=env, cwd=folder, stdout=to)
+    if run.rc:
+        return None, run.stderr[-600:]
     with open(os.path.join(folder, out), "rb") as f:
         data = f.read()
     result = json.dumps(json.load(open(os.path.join(folder, out + ".json")))["result"])
-    for end in ("", ".json", ".err"):
+    for end in ("", ".json"):
         os.unlink(os.path.join(folder, out + end))
     return (data, result), ""
 
@@ -121,25 +116,20 @@ def test(folder, number, job):
     end = ".bin" if "--dtype" in args else ".npy"     # stdout's format is the input's
     want, why = command(folder, f"o{number}{end}", args, inputs)
     if not want:
-        return f"not ok {number} - {name}: the plain run failed\n# {why}"
+        return ok(False, f"{name}: the plain run", why)
     bad, runs = [], covering()
     for i, (ranks, window, write, threads, machine) in enumerate(runs):
         got, why = command(folder, f"o{number}-{i}{end}", args, inputs, ranks, window, write, threads, machine)
         if got != want:
-            what = why.strip().replace("\n", "\n# ") if not got else "other output" if got[0] != want[0] else \
-                f"other result\n# want {want[1]}\n# got  {got[1]}"
-            bad.append(f"\n# {ranks} ranks, window {window or 'default'}, {write}, {threads} threads, {machine or 'best'}: {what}")
-    return f"{'not ' if bad else ''}ok {number} - {name}: {len(runs)} other runs give the same bytes" + "".join(bad)
+            what = why.strip() if not got else "other output" if got[0] != want[0] else \
+                f"other result\nwant {want[1]}\ngot  {got[1]}"
+            bad.append(f"{ranks} ranks, window {window or 'default'}, {write}, {threads} threads, {machine or 'best'}: {what}")
+    ok(not bad, f"{name}: {len(runs)} other runs give the same bytes", "\n".join(bad))
 
 
 with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "raw.bin"), "wb") as f:
         f.write(R.randbytes(5 + 4 * 5000))
-    todo = list(enumerate(jobs(folder), 1))
-    print(f"1..{len(todo)}", flush=True)
-    bad = False
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for line in pool.map(lambda job: test(folder, *job), todo):
-            bad |= line.startswith("not")
-            print(line, flush=True)
-sys.exit(bad)
+        list(pool.map(lambda job: test(folder, *job), list(enumerate(jobs(folder)))))
+sys.exit(done())

@@ -1,26 +1,6 @@
 #!/bin/sh
 # What needs no ranks, as a user sees it: texts on stdout with code 0, errors as one line on stderr with code 2.
-cudist=${CUDIST:-./cudist}
-for name in $(env | sed -n 's/^\(CUDIST_[A-Za-z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
-done
-there=$(mktemp -d)
-trap 'rm -rf "$there"' EXIT
-n=0
-bad=0
-result()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-        return
-    fi
-    bad=1
-    echo "not ok $n - $2"
-    echo "# code $code"
-    sed 's/^/# stdout: /' "$there/out" | head -5
-    sed 's/^/# stderr: /' "$there/err" | head -5
-}
+. "${srcdir:-.}/tests/program/whole.sh"
 run()
 {
     "$cudist" "$@" > "$there/out" 2> "$there/err" < /dev/null
@@ -71,8 +51,6 @@ if [ -w /dev/full ]; then
     result $? 'cudist --help > /dev/full'
 fi
 # With several ranks all of this is said once.
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
 if command -v mpirun > /dev/null; then
     mpirun -np 3 "$cudist" --version > "$there/out" 2> "$there/err"
     code=$?
@@ -83,5 +61,4 @@ if command -v mpirun > /dev/null; then
     [ "$code" = 2 ] && [ "$(grep -c '^cudist: ' "$there/err")" -eq 1 ]
     result $? 'mpirun cudist --windw'
 fi
-echo "1..$n"
-exit $bad
+finish
