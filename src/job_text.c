@@ -21,6 +21,7 @@ static const char head[] =
 static const char tail[] =
     "\n"
     "Long options may be cut short; flags may end in =no.  SIZE takes K, M, G, T (powers of 1024).\n"
+    "Numbers are decimal: 2, -0.5, 1e-3, inf, nan; no blanks, no + in front.\n"
     "Most options may also be set in the environment (CUDIST_WINDOW=64M, CUDIST_OUT_DTYPE=f16) and in a\n"
     "job file (a line window = 64M).  The command line wins over the job file, that over the environment;\n"
     "steps on the command line replace all steps of the job file.\n"

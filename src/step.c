@@ -3,33 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "number.h"
+#include "params.h"
 #include "registry.h"
 #include "step.h"
-#include "step_parse.h"
+#include "value.h"
 
 #define BATCH_DEFAULT 1024                 /* rows, when a step sees batches and --batch was not given */
 
 /* ---- one parameter */
-
-static enum cud_status number(const char *step, const char *key, const char *text, double *value, struct cud_err *err)
-{
-    char *end;
-    *value = strtod(text, &end);
-    if (end == text || *end)
-        return FAIL(err, CUD_EUSAGE, "step '%s': %s=%s is no number", step, key, text);
-    return CUD_OK;
-}
-
-/* The place of text in "a,b,c", or -1. */
-static int choice(const char *choices, const char *text)
-{
-    const size_t n = strlen(text);
-    int place = 0;
-    for (const char *c = choices; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL, place++)
-        if (strncmp(c, text, n) == 0 && (c[n] == ',' || c[n] == 0))
-            return place;
-    return -1;
-}
 
 static enum cud_status array(const struct cud_loader *loader, struct cud_step *s, size_t i, const char *path, struct cud_err *err)
 {
@@ -38,14 +19,6 @@ static enum cud_status array(const struct cud_loader *loader, struct cud_step *s
     if (*path && !(s->array_path[at] = strdup(path)))
         return FAIL(err, CUD_EFAILED, "no memory for the name %s", path);
     return *path ? loader->load(loader->self, path, s->facts.type, &s->facts.array[at], &s->array[at], err) : CUD_OK;
-}
-
-static const char *given(const struct cud_step_text *t, const char *key)
-{
-    for (size_t i = 0; i < t->params; i++)
-        if (strcmp(t->param[i].key, key) == 0)
-            return t->param[i].value;
-    return NULL;
 }
 
 static void append(char text[CUD_STEP_TEXT], const char *more)
@@ -67,33 +40,33 @@ static void append_quoted(char text[CUD_STEP_TEXT], const char *value)
     append(text, "'");
 }
 
-static enum cud_status parameter(const struct cud_step_text *t, const struct cud_loader *loader, struct cud_step *s, size_t i,
+static enum cud_status parameter(const struct cud_params *t, const struct cud_loader *loader, struct cud_step *s, size_t i,
                                  struct cud_err *err)
 {
     const struct cud_param *const p = &s->kernel->param[i];
-    const char *value = given(t, p->name);
-    char shown[32];
-    if (!value)
-        value = p->fallback;
-    if (!value)
-        return FAIL(err, CUD_EUSAGE, "step '%s' needs %s= (%s)", t->name, p->name, p->help);
+    const char *const said = cud_params_find(t, p->name), *const value = said ? said : p->fallback;
     enum cud_status status = CUD_OK;
-    const int place = p->kind == CUD_CHOICE ? choice(p->choices, value) : 0;
-    if (p->kind == CUD_NUMBER)
-        status = number(t->name, p->name, value, &s->facts.param[i], err);
-    else if (place < 0)
-        status = FAIL(err, CUD_EUSAGE, "step '%s': %s=%s is none of %s", t->name, p->name, value, p->choices);
-    else if (p->kind == CUD_CHOICE)
-        s->facts.param[i] = place;
+    struct cud_err why = {0};
+    size_t place = 0;
+    char shown[32];
+    if (!value || (said && !*said))
+        return FAIL(err, CUD_EUSAGE, "step '%s' needs a value for %s= (%s)", t->name, p->name, p->help);
+    if (p->kind == CUD_ARRAY)
+        TRY(array(loader, s, i, value, err));
+    else if (p->kind == CUD_NUMBER)
+        TRY(cud_number_read(value, s->facts.type == CUD_F32, &s->facts.param[i], &why));
     else
-        status = array(loader, s, i, value, err);
-    if (p->kind == CUD_ARRAY && !*value)
-        return status;                     /* an optional array that was not given is not shown */
+        TRY(cud_value_choice(value, p->choices, &place, &why));
+    if (p->kind == CUD_CHOICE)
+        s->facts.param[i] = (double)place;
+    if (!*value)
+        return CUD_OK;                     /* an optional array that was not given is not shown */
     append(s->text, strchr(s->text, ':') ? "," : ":");
     append(s->text, p->name);
     append(s->text, "=");
     append_quoted(s->text, p->kind == CUD_NUMBER ? cud_number_text(s->facts.param[i], false, shown) : value);
-    return status;
+done:
+    return why.status ? FAIL(err, status, "step '%s': %s=%s: %s", t->name, p->name, value, why.text) : status;
 }
 
 /* ---- one step */
@@ -106,30 +79,34 @@ static enum cud_status unknown_kernel(const char *name, struct cud_err *err)
     for (size_t i = 0; (k = cud_registry_kernel_at(i)) && n < sizeof names / sizeof *names; i++)
         if (k->kind != CUD_INTERNAL)
             names[n++] = k->name;
+    const size_t colon = strcspn(name, ":");
+    for (size_t i = 0; name[colon] && i < n; i++)
+        if (strlen(names[i]) == colon && strncmp(names[i], name, colon) == 0)
+            return FAIL(err, CUD_EUSAGE, "step '%s': what follows the : should read KEY=VALUE (--list-kernels shows the keys)", name);
     const char *const near = cud_registry_nearest(name, names, n);
-    return FAIL(err, CUD_EUSAGE, "no kernel is called '%s'%s%s%s; --list-kernels shows them all", name,
+    return FAIL(err, CUD_EUSAGE, "no kernel is called '%s'%s%s%s (--list-kernels shows them all)", name,
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static enum cud_status known_parameters(const struct cud_step_text *t, const struct cud_kernel *k, struct cud_err *err)
+static enum cud_status known_parameters(const struct cud_params *t, const struct cud_kernel *k, struct cud_err *err)
 {
     const char *names[CUD_PARAMS_MAX];
     size_t n = 0;
     for (const struct cud_param *p = k->param; p && p->name; p++)
         names[n++] = p->name;
-    for (size_t i = 0; i < t->params; i++) {
+    for (size_t i = 0; i < t->n; i++) {
         bool known = false;
         for (size_t j = 0; j < n; j++)
             known |= strcmp(names[j], t->param[i].key) == 0;
         const char *const near = known ? NULL : cud_registry_nearest(t->param[i].key, names, n);
         if (!known)
-            return FAIL(err, CUD_EUSAGE, "step '%s' has no parameter %s=%s%s%s; --list-kernels shows what it takes", t->name,
+            return FAIL(err, CUD_EUSAGE, "step '%s' has no parameter %s=%s%s%s (--list-kernels shows what it takes)", t->name,
                         t->param[i].key, near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
     }
     return CUD_OK;
 }
 
-static enum cud_status resolve(const struct cud_step_text *t, const struct cud_loader *loader, struct cud_step *s,
+static enum cud_status resolve(const struct cud_params *t, const struct cud_loader *loader, struct cud_step *s,
                                struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -155,16 +132,18 @@ static enum cud_status add_step(const struct cud_job_step *wanted, const struct 
                                 struct cud_program *p, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    struct cud_step_text t = {0};
+    struct cud_params t = {0};
+    struct cud_err why = {0};
     struct cud_step *const s = &p->step[p->steps];
-    TRY(cud_step_parse(wanted->text, &t, err));
+    if (cud_params_parse(wanted->text, &t, &why) != CUD_OK)
+        TRY(FAIL(err, (enum cud_status)why.status, "step '%s': %s", wanted->text, why.text));
     s->facts = (struct cud_step_facts){.type = p->compute, .cols = cols};
     p->steps++;                            /* from here on free takes care of it */
     TRY(resolve(&t, loader, s, err));
     if (strcmp(s->kernel->name, "copy") == 0)
         p->steps--;                        /* values pass untouched, whatever their type: no step does that best */
 done:
-    cud_step_text_free(&t);
+    cud_params_free(&t);
     return status;
 }
 

@@ -1,8 +1,8 @@
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cudist/type.h"
+#include "number.h"
 
 static const struct { const char *name; size_t bytes; bool is_float; enum cud_type compute; } types[CUD_TYPES] = {
     [CUD_BOOL] = {"bool", 1, false, CUD_F32}, [CUD_I8] = {"i8", 1, false, CUD_F32},   [CUD_U8] = {"u8", 1, false, CUD_F32},
@@ -55,19 +55,17 @@ enum cud_status cud_shape_parse(const char *text, struct cud_shape *s, struct cu
     struct cud_shape shape = {0};
     const char *at = text;
     if (strcmp(text, "()") != 0)
-        do {
-            char *end;
-            errno = 0;
-            const unsigned long long dim = strtoull(at, &end, 10);
-            if (end == at || *at < '0' || *at > '9' || errno || dim > INT64_MAX)
-                return FAIL(err, CUD_EUSAGE, "shape '%s': '%s' is no size; write it like 1000x16", text, at);
+        for (bool more = true; more; at++) {
+            struct cud_err why = {0};
+            const size_t n = strcspn(at, "x,");
             if (shape.ndim == CUD_DIMS_MAX)
                 return FAIL(err, CUD_EUSAGE, "shape '%s': more than %d dimensions", text, CUD_DIMS_MAX);
-            shape.dim[shape.ndim++] = dim;
-            at = end;
-        } while ((*at == 'x' || *at == ',') && *++at);
-    if (*at && strcmp(text, "()") != 0)
-        return FAIL(err, CUD_EUSAGE, "shape '%s': '%s' is not expected; write it like 1000x16", text, at);
+            if (cud_number_whole(at, n, INT64_MAX, &shape.dim[shape.ndim++], &why) != CUD_OK)
+                return FAIL(err, CUD_EUSAGE, "shape '%s': '%.*s' is %s; write it like 1000x16", text, (int)(n < 99 ? n : 99), at,
+                            why.text);
+            at += n;
+            more = *at;
+        }
     uint64_t bytes;
     if (!cud_shape_bytes(&shape, 8, &bytes))
         return FAIL(err, CUD_EUSAGE, "shape '%s': it makes 2^63 bytes or more", text);

@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#include "number.h"
 #include "registry.h"
 
 #define CHOICES_MAX 16
@@ -13,11 +15,10 @@
 
 enum cud_status cud_value_count(const char *text, uint64_t least, uint64_t most, uint64_t *n, struct cud_err *err)
 {
-    if (!*text || text[strspn(text, "0123456789")])
-        return FAIL(err, CUD_EUSAGE, "not a whole number");
-    uint64_t v = strtoull(text, NULL, 10);             /* 2^64 and more: 2^64 - 1 */
-    if (v > most)
-        return FAIL(err, CUD_EUSAGE, "too large: at most %llu", (unsigned long long)most);
+    uint64_t v;
+    enum cud_status status = cud_number_whole(text, strlen(text), most, &v, err);
+    if (status != CUD_OK)
+        return status;
     if (v < least)
         return FAIL(err, CUD_EUSAGE, "too small: at least %llu", (unsigned long long)least);
     *n = v;
@@ -38,12 +39,13 @@ static int unit_bits(const char *unit)
 
 enum cud_status cud_value_size(const char *text, uint64_t least, uint64_t *bytes, struct cud_err *err)
 {
-    const char *unit = text + strspn(text, "0123456789");
-    int bits = unit_bits(unit);
-    if (unit == text || bits < 0)
+    const size_t n = strspn(text, "0123456789");
+    const int bits = unit_bits(text + n);
+    struct cud_err why = {0};
+    uint64_t v;
+    if (n == 0 || bits < 0)
         return FAIL(err, CUD_EUSAGE, "not a size: a whole number of bytes, or of K, M, G, T (powers of 1024), such as 64K");
-    uint64_t v = strtoull(text, NULL, 10);             /* 2^64 and more: 2^64 - 1 */
-    if (v > (uint64_t)INT64_MAX >> bits)
+    if (cud_number_whole(text, n, (uint64_t)INT64_MAX >> bits, &v, &why) != CUD_OK)
         return FAIL(err, CUD_EUSAGE, "too large: 2^63 bytes or more");
     if (v << bits < least)
         return FAIL(err, CUD_EUSAGE, "too small: at least %llu", (unsigned long long)least);
@@ -53,15 +55,13 @@ enum cud_status cud_value_size(const char *text, uint64_t least, uint64_t *bytes
 
 enum cud_status cud_value_seconds(const char *text, double *seconds, struct cud_err *err)
 {
-    char *end;
+    struct cud_err why = {0};
+    double v;
+    if (cud_number_read(text, false, &v, &why) != CUD_OK || isnan(v))
+        return FAIL(err, CUD_EUSAGE, "not a number of seconds, such as 300 or 0.5");
     if (*text == '-')
         return FAIL(err, CUD_EUSAGE, "seconds must not be negative");
-    if (text[strspn(text, "0123456789.eE+-")] || !(isdigit((unsigned char)*text) || *text == '.'))
-        return FAIL(err, CUD_EUSAGE, "not a number of seconds");
-    double v = strtod(text, &end);
-    if (*end || end == text)
-        return FAIL(err, CUD_EUSAGE, "not a number of seconds");
-    if (!(v <= SECONDS_MAX))
+    if (v > SECONDS_MAX)
         return FAIL(err, CUD_EUSAGE, "too large: at most %.0f seconds", SECONDS_MAX);
     *seconds = v;
     return CUD_OK;
@@ -79,14 +79,14 @@ enum cud_status cud_value_flag(const char *text, bool *flag, struct cud_err *err
     return FAIL(err, CUD_EUSAGE, "neither yes nor no (nor true, false, on, off, 1, 0)");
 }
 
-/* Words of a list, each cut off in copy. */
+/* The words of a list, each cut off in copy. */
 static size_t split(const char *choices, char copy[256], const char *word[CHOICES_MAX])
 {
     size_t n = 0;
     char *rest = NULL;
     strncpy(copy, choices, 255);
     copy[255] = '\0';
-    for (char *w = strtok_r(copy, " ", &rest); w && n < CHOICES_MAX; w = strtok_r(NULL, " ", &rest))
+    for (char *w = strtok_r(copy, " ,", &rest); w && n < CHOICES_MAX; w = strtok_r(NULL, " ,", &rest))
         word[n++] = w;
     return n;
 }

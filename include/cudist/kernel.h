@@ -56,7 +56,7 @@ struct cud_call {
 };
 
 enum cud_param_kind {
-    CUD_NUMBER,                            /* a double: decimal or C hexadecimal, inf, nan */
+    CUD_NUMBER,                            /* a double, as src/number.h reads it; in f32 steps one that a float can hold */
     CUD_CHOICE,                            /* one of `choices`, "none,relu": param is its place, 0, 1, ... */
     CUD_ARRAY                              /* a .npy file, read whole by every rank; param is 1 if given, else 0 */
 };

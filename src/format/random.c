@@ -3,13 +3,12 @@
  *   dist     uniform (the default): low <= x < high, from 24 random bits (f64: 53, f16: 11, bf16: 8); f16 bf16 f32 f64
  *            normal: mean and std, the quantile of 32 random bits (f64: 52); f16 bf16 f32 f64
  *            integer: whole numbers, low <= x < high, any type that holds them all exactly
- *            index: the element's own number, 0, 1, 2, ..., any type; integers wrap, floats are rounded
+ *            index: the element's own number, 0, 1, 2, ..., any type that holds them all exactly
  *   seed     0 to 2^64 - 1, default 0
  *   dtype    default f32; integer: i32, index: i64
  *   low high default 0 and 1; integer: 0 and 100 (bool: 2).  x = low + (high - low) u may round to high where low is not 0
  *   mean std default 0 and 1 */
 #include "config.h"
-#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +16,10 @@
 #include <string.h>
 #include <xxhash.h>
 #include "flat.h"
+#include "number.h"
+#include "params.h"
 #include "random.h"
+#include "registry.h"
 
 #define PREFIX "random:"
 
@@ -28,7 +30,7 @@ static const char *const keys[KEYS] = {"shape", "dist", "seed", "dtype", "low", 
 
 struct tail {                              /* the text behind PREFIX, taken apart */
     const char *path;
-    char *text;                            /* owned; the values point into it */
+    struct cud_params params;
     const char *value[KEYS];               /* NULL: not given */
 };
 
@@ -39,49 +41,41 @@ static enum cud_status bad(const struct tail *t, enum key key, const char *wante
     return FAIL(err, CUD_EUSAGE, "%s: %s=%s: wanted %s", t->path, keys[key], t->value[key], wanted);
 }
 
-/* Ends the value at `at` with a zero; quotes may hold commas.  Returns where the next parameter begins; NULL: no end quote. */
-static char *end_value(char *at, const char **value)
+static enum cud_status find_values(struct tail *t, struct cud_err *err)
 {
-    bool quoted = *at == '\'';
-    at += quoted;
-    *value = at;
-    at += strcspn(at, quoted ? "'" : ",");
-    if (quoted && *at == '\'')
-        *at++ = '\0';
-    else if (quoted)
-        return NULL;
-    if (*at == ',')
-        *at++ = '\0';
-    else if (*at != '\0')
-        return NULL;
-    return at;
-}
-
-static enum cud_status read_tail(struct tail *t, struct cud_err *err)
-{
-    for (char *at = t->text; *at;) {
-        size_t n = strcspn(at, "=,");
+    for (size_t i = 0; i < t->params.n; i++) {
+        const char *const name = t->params.param[i].key;
         int key = 0;
-        while (key < KEYS && !(strlen(keys[key]) == n && strncmp(keys[key], at, n) == 0))
+        while (key < KEYS && strcmp(keys[key], name) != 0)
             key++;
-        if (at[n] != '=' || key == KEYS)
-            return FAIL(err, CUD_EUSAGE, "%s: '%.*s' is no parameter; they are shape=, dist=, seed=, dtype=, low=, high=, "
-                        "mean= and std=, with commas between", t->path, (int)(n < 99 ? n : 99), at);
-        if (t->value[key])
-            return FAIL(err, CUD_EUSAGE, "%s: %s= is given twice", t->path, keys[key]);
-        if ((at = end_value(at + n + 1, &t->value[key])) == NULL)
-            return FAIL(err, CUD_EUSAGE, "%s: %s=: a quote has no end, or something follows it", t->path, keys[key]);
+        const char *const near = key < KEYS ? NULL : cud_registry_nearest(name, keys, KEYS);
+        if (key == KEYS)
+            return FAIL(err, CUD_EUSAGE, "%s: %s= is no parameter%s%s%s; they are shape=, dist=, seed=, dtype=, low=, high=, mean= "
+                        "and std=", t->path, name, near ? " (did you mean " : "", near ? near : "", near ? "=?)" : "");
+        t->value[key] = t->params.param[i].value;
     }
     return CUD_OK;
 }
 
+static enum cud_status read_tail(struct tail *t, struct cud_err *err)
+{
+    struct cud_err why = {0};
+    if (cud_params_parse(t->path, &t->params, &why) != CUD_OK)
+        return FAIL(err, (enum cud_status)why.status, "%s: %s", t->path, why.text);
+    if (strlen(t->params.name) > strlen(PREFIX))
+        return FAIL(err, CUD_EUSAGE, "%s: '%s' should read KEY=VALUE", t->path, t->params.name + strlen(PREFIX));
+    return find_values(t, err);
+}
+
 static enum cud_status read_real(const struct tail *t, enum key key, double *x, struct cud_err *err)
 {
+    struct cud_err why = {0};
+    double value;
     if (t->value[key] == NULL)
         return CUD_OK;
-    char *end;
-    double value = strtod(t->value[key], &end);
-    if (end == t->value[key] || *end || !isfinite(value))
+    if (cud_number_read(t->value[key], false, &value, &why) != CUD_OK)
+        return FAIL(err, CUD_EUSAGE, "%s: %s=%s: %s", t->path, keys[key], t->value[key], why.text);
+    if (!isfinite(value))
         return bad(t, key, "a finite number", err);
     *x = value;
     return CUD_OK;
@@ -89,27 +83,24 @@ static enum cud_status read_real(const struct tail *t, enum key key, double *x, 
 
 static enum cud_status read_whole(const struct tail *t, enum key key, int64_t *x, struct cud_err *err)
 {
-    if (t->value[key] == NULL)
+    struct cud_err why = {0};
+    const char *const text = t->value[key];
+    uint64_t value;
+    if (text == NULL)
         return CUD_OK;
-    char *end;
-    errno = 0;
-    long long value = strtoll(t->value[key], &end, 10);
-    if (end == t->value[key] || *end || errno)
-        return bad(t, key, "a whole number of at most 63 bits", err);
-    *x = value;
+    const bool negative = *text == '-';
+    if (cud_number_whole(text + negative, strlen(text + negative), (uint64_t)INT64_MAX + negative, &value, &why) != CUD_OK)
+        return bad(t, key, "a whole number from -2^63 to 2^63 - 1", err);
+    *x = (int64_t)(negative ? 0 - value : value);
     return CUD_OK;
 }
 
 static enum cud_status read_seed(const struct tail *t, uint64_t *seed, struct cud_err *err)
 {
-    if (t->value[SEED] == NULL)
-        return CUD_OK;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(t->value[SEED], &end, 10);
-    if (t->value[SEED][0] < '0' || t->value[SEED][0] > '9' || *end || errno)
+    struct cud_err why = {0};
+    const char *const text = t->value[SEED];
+    if (text && cud_number_whole(text, strlen(text), UINT64_MAX, seed, &why) != CUD_OK)
         return bad(t, SEED, "a whole number from 0 to 2^64 - 1", err);
-    *seed = value;
     return CUD_OK;
 }
 
@@ -138,33 +129,48 @@ static enum cud_status read_type(const struct tail *t, enum cud_dist dist, enum 
     return CUD_OK;
 }
 
-/* The whole numbers that a type holds without gaps: least .. most. */
-static void exact_range(enum cud_type type, int64_t *least, int64_t *most)
+/* Whether a type holds each whole number from first to last. */
+static bool holds(enum cud_type type, int64_t first, int64_t last)
 {
     static const int bits[CUD_TYPES] = {
         [CUD_BOOL] = 1, [CUD_I8] = 7, [CUD_U8] = 8, [CUD_I16] = 15, [CUD_U16] = 16, [CUD_I32] = 31, [CUD_U32] = 32,
         [CUD_I64] = 63, [CUD_U64] = 63, [CUD_F16] = 11, [CUD_BF16] = 8, [CUD_F32] = 24, [CUD_F64] = 53};
-    bool below = cud_type_is_float(type) || type == CUD_I8 || type == CUD_I16 || type == CUD_I32 || type == CUD_I64;
-    *most = (int64_t)((UINT64_C(1) << bits[type]) - 1);
-    *least = below ? -*most - 1 : 0;
+    const bool real = cud_type_is_float(type), below = type == CUD_I8 || type == CUD_I16 || type == CUD_I32 || type == CUD_I64;
+    const int64_t most = (int64_t)((UINT64_C(1) << bits[type]) - !real), least = real ? -most : below ? -most - 1 : 0;
+    return first >= least && last <= most;
+}
+
+static enum cud_status check_holds(const struct tail *t, enum cud_type type, int64_t first, int64_t last, struct cud_err *err)
+{
+    char list[CUD_TYPES * 8] = "";
+    if (holds(type, first, last))
+        return CUD_OK;
+    for (int other = 0; other < CUD_TYPES; other++)
+        if (holds((enum cud_type)other, first, last))
+            strcat(strcat(list, " "), cud_type_name((enum cud_type)other));
+    return FAIL(err, CUD_EINPUT, "%s: %s does not hold all whole numbers from %" PRId64 " to %" PRId64 "; dtypes that do:%s", t->path,
+                cud_type_name(type), first, last, list);
 }
 
 static enum cud_status read_integers(const struct tail *t, enum cud_type type, struct cud_random *r, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    int64_t low = 0, high = type == CUD_BOOL ? 2 : 100, least, most;
+    int64_t low = 0, high = type == CUD_BOOL ? 2 : 100;
     TRY(read_whole(t, LOW, &low, err));
     TRY(read_whole(t, HIGH, &high, err));
-    exact_range(type, &least, &most);
     if (low >= high)
         TRY(FAIL(err, CUD_EUSAGE, "%s: low=%" PRId64 " is not below high=%" PRId64, t->path, low, high));
-    if (low < least || high - 1 > most)
-        TRY(FAIL(err, CUD_EUSAGE, "%s: low=%" PRId64 ",high=%" PRId64 " goes beyond the whole numbers that %s holds exactly, %"
-                 PRId64 " to %" PRId64, t->path, low, high, cud_type_name(type), least, most));
+    TRY(check_holds(t, type, low, high - 1, err));
     r->first = low;
     r->range = (uint64_t)high - (uint64_t)low;
 done:
     return status;
+}
+
+static enum cud_status check_index(const struct tail *t, const struct cud_array *a, struct cud_err *err)
+{
+    const uint64_t elems = cud_shape_rows(&a->shape) * cud_shape_cols(&a->shape);
+    return elems ? check_holds(t, a->type, 0, (int64_t)(elems - 1), err) : CUD_OK;
 }
 
 static double largest(enum cud_type type)
@@ -227,6 +233,8 @@ static enum cud_status read_parameters(const struct tail *t, struct cud_array *a
         TRY(read_bounds(t, array->type, r, err));
     else if (r->dist == CUD_NORMAL)
         TRY(read_moments(t, array->type, r, err));
+    else
+        TRY(check_index(t, array, err));
 done:
     return status;
 }
@@ -251,9 +259,9 @@ static void identify(struct cud_source *source, const struct cud_random *r)
 static enum cud_status open_random(struct cud_source *source, const struct cud_given *given, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    struct tail t = {.path = source->path, .text = strdup(source->path + strlen(PREFIX))};
+    struct tail t = {.path = source->path};
     struct cud_random *r = calloc(1, sizeof *r);
-    if (t.text == NULL || r == NULL)
+    if (r == NULL)
         TRY(FAIL(err, CUD_EFAILED, "out of memory"));
     TRY(read_tail(&t, err));
     TRY(read_parameters(&t, &source->array, r, err));
@@ -262,7 +270,7 @@ static enum cud_status open_random(struct cud_source *source, const struct cud_g
     source->own = r;
     r = NULL;
 done:
-    free(t.text);
+    cud_params_free(&t.params);
     free(r);
     return status;
 }

@@ -100,12 +100,10 @@ static void store_single(enum cud_type type, const struct piece *p, void *dst)
         STORE(uint16_t, single, to_bf16);
 }
 
-static int lowest_bit(int64_t x) { return x & 1; }
-
 static void store_whole(enum cud_type type, const struct piece *p, void *dst)
 {
     switch (type) {
-    case CUD_BOOL: STORE(uint8_t, whole, lowest_bit); break;
+    case CUD_BOOL:
     case CUD_I8:
     case CUD_U8: STORE(uint8_t, whole,); break;
     case CUD_I16:

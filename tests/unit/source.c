@@ -175,7 +175,7 @@ static void test_unlike(void)
     cud_input_close(&in);
     char *huge[9];
     for (int i = 0; i < 9; i++)
-        huge[i] = "random:shape=1152921504606846975,dtype=u8,dist=index";
+        huge[i] = "random:shape=1152921504606846975,dtype=u8,dist=integer";
     failed(cud_input_open(9, huge, &nothing, &in, &err), CUD_EINPUT, &err, "with it the inputs have 2^63 bytes or more");
 }
 

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "step_parse.h"
+#include "params.h"
 
 static bool reads_as_key(const char *s)
 {
@@ -18,7 +18,7 @@ static char *tail_of(char *text)
     for (char *c = text; (c = strchr(c, ':')); c++)
         if (reads_as_key(c + 1)) {
             bool quoted = false, later = false;
-            for (const char *d = c + 1; *d; d++) {
+            for (const char *d = c + 1; *d && !later; d++) {
                 quoted ^= *d == '\'';
                 later |= *d == ':' && !quoted && reads_as_key(d + 1);
             }
@@ -47,43 +47,52 @@ static char *value_of(char **at)
     return quoted ? NULL : value;
 }
 
-static enum cud_status parse_tail(const char *text, char *at, struct cud_step_text *t, struct cud_err *err)
+static enum cud_status parse_tail(char *at, struct cud_params *p, struct cud_err *err)
 {
     while (at) {
+        if (!*at)
+            return FAIL(err, CUD_EUSAGE, "ends in a comma");
         if (!reads_as_key(at))
-            return FAIL(err, CUD_EUSAGE, "step '%s': '%s' should read KEY=VALUE", text, at);
-        if (t->params == sizeof t->param / sizeof *t->param)
-            return FAIL(err, CUD_EUSAGE, "step '%s': too many parameters", text);
+            return FAIL(err, CUD_EUSAGE, "'%s' should read KEY=VALUE", at);
+        if (p->n == sizeof p->param / sizeof *p->param)
+            return FAIL(err, CUD_EUSAGE, "has more than %zu parameters", p->n);
         char *const key = at;
         at = strchr(at, '=');
         *at++ = 0;
         char *const value = value_of(&at);
         if (!value)
-            return FAIL(err, CUD_EUSAGE, "step '%s': the quote of %s= is not closed", text, key);
-        for (size_t i = 0; i < t->params; i++)
-            if (strcmp(t->param[i].key, key) == 0)
-                return FAIL(err, CUD_EUSAGE, "step '%s': %s= is given twice", text, key);
-        t->param[t->params].key = key;
-        t->param[t->params++].value = value;
+            return FAIL(err, CUD_EUSAGE, "the quote of %s= is not closed", key);
+        if (cud_params_find(p, key))
+            return FAIL(err, CUD_EUSAGE, "%s= is given twice", key);
+        p->param[p->n].key = key;
+        p->param[p->n++].value = value;
     }
     return CUD_OK;
 }
 
-enum cud_status cud_step_parse(const char *text, struct cud_step_text *out, struct cud_err *err)
+enum cud_status cud_params_parse(const char *text, struct cud_params *out, struct cud_err *err)
 {
-    struct cud_step_text t = {.memory = strdup(text)};
-    if (!t.memory)
-        return FAIL(err, CUD_EFAILED, "no memory for step '%s'", text);
-    t.name = t.memory;
-    char *const tail = tail_of(t.memory);
+    struct cud_params p = {.memory = strdup(text)};
+    if (!p.memory)
+        return FAIL(err, CUD_EFAILED, "no memory for its parameters");
+    p.name = p.memory;
+    char *const tail = tail_of(p.memory);
     if (tail)
         *tail = 0;
-    const enum cud_status status = tail ? parse_tail(text, tail + 1, &t, err) : CUD_OK;
+    const enum cud_status status = tail ? parse_tail(tail + 1, &p, err) : CUD_OK;
     if (status == CUD_OK)
-        *out = t;
+        *out = p;
     else
-        free(t.memory);
+        free(p.memory);
     return status;
 }
 
-void cud_step_text_free(struct cud_step_text *t) { free(t->memory); }
+const char *cud_params_find(const struct cud_params *p, const char *key)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->param[i].key, key) == 0)
+            return p->param[i].value;
+    return NULL;
+}
+
+void cud_params_free(struct cud_params *p) { free(p->memory); }
