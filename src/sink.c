@@ -33,9 +33,8 @@ static enum cud_status first_open(struct cud_sink *s, const struct cud_sink_fact
         s->fd = stdout_open(&s->patient);
         if (s->fd < 0)
             return FAIL(err, CUD_EFAILED, "stdout: cannot be opened: %s", strerror(errno));
-    } else if (s->way != SINK_NONE) {
-        TRY(cud_target_make(facts, cud_rank_host(s->ranks), &s->target, &s->fd, err));
     }
+    TRY(cud_target_make(facts, cud_rank_host(s->ranks), &s->target, &s->fd, err));
 done:
     return status;
 }
@@ -160,7 +159,7 @@ done:
 
 enum cud_status cud_sink_check_lock(struct cud_sink *s, struct cud_err *err)
 {
-    return s->target.lock ? cud_lock_check(s->target.lock, err) : CUD_OK;
+    return cud_target_check_locks(&s->target, err);
 }
 
 /* NFS, and file systems with quotas, may tell of a full disk only here. */

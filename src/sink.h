@@ -26,10 +26,12 @@ struct cud_sink_facts {
     char *const *input;                    /* paths: an output must not be one of them (device and inode) */
 };
 
-/* Collective.  Rank 0 takes the lock, discards what a dead run left (with a note), makes OUT.part at full size with its
- * head; then, when direct, the others open it.  Nothing that existed is touched but stale .part and .lock files.  Everything is
- * allocated here: rank 0 of a root sink takes at most 4 pieces of 4 MiB.
- * Refused: CUD_EEXISTS, OUT, OUT.json or the result exist and there is no force, or another run holds OUT.lock; CUD_EUSAGE, one
+/* Collective.  Rank 0 takes the locks (OUT.lock; for a result that is not OUT.json one of its own), discards what a dead run
+ * left (with a note), makes OUT.part at full size with its head; then, when direct, the others open it.  Nothing that existed is
+ * touched but what a dead run's lock names as its own.  Everything is allocated here: rank 0 of a root sink takes at most 4
+ * pieces of 4 MiB.
+ * Refused: CUD_EEXISTS, OUT, OUT.json or the result exist and there is no force, an OUT.part or RESULT.tmp is there that no dead
+ * run's lock names, or another run holds a lock; CUD_EUSAGE, one
  * of them is an input, is not a regular file (links too: the link would be replaced), is wanted twice, or its folder is not
  * there or cannot be written.  Everyone leaves with the same error.  SIGPIPE and SIGXFSZ are ignored from here on. */
 enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ranks *ranks, struct cud_sink **sink,
@@ -59,17 +61,17 @@ enum cud_status cud_sink_turn(struct cud_sink *sink, struct cud_grove *grove, bo
  * itself from now on throws away what still comes.  Then call turn until done.  May be called twice. */
 void cud_sink_give_up(struct cud_sink *sink, enum cud_status status);
 
-/* Main thread, once a second on rank 0: is the lock still ours?  Keeps it fresh. */
+/* Main thread, once a second on rank 0: are the locks still ours?  Keeps them fresh. */
 enum cud_status cud_sink_check_lock(struct cud_sink *sink, struct cud_err *err);
 
 /* Each rank: syncs and closes its own descriptor.  (Collective only in that all must have done it before commit.)  Calls no MPI
  * and may take as long as the disk: any thread. */
 enum cud_status cud_sink_close(struct cud_sink *sink, struct cud_err *err);
 /* Rank 0, after all ranks agreed: renames OUT.part to OUT; the result (json: n bytes; to stdout where it is "-", nowhere where
- * it is "none") comes up last.  Refuses when the lock or OUT.part is no longer ours.  A replaced OUT's old OUT.json and old
+ * it is "none") comes up last.  Refuses when a lock or OUT.part is no longer ours.  A replaced OUT's old OUT.json and old
  * result go before it does.  Calls no MPI: any thread. */
 enum cud_status cud_sink_commit(struct cud_sink *sink, const char *json, size_t n, struct cud_err *err);
-/* Every rank, always: frees; rank 0 removes its lock, and without a commit OUT.part.  NULL is fine. */
+/* Every rank, always: frees; rank 0 removes its locks, and without a commit OUT.part.  NULL is fine. */
 void cud_sink_free(struct cud_sink *sink);
 
 #endif

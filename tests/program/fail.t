@@ -99,6 +99,15 @@ def refused():
     folder = tempfile.mkdtemp(dir=TOP)
     open(os.path.join(folder, "r.json"), "w").close()
     refuse("an existing result", ["--result", os.path.join(folder, "r.json")], 6, "r.json exists; use -f", folder=folder)
+    for name, words in (("o.npy.part", []), ("o.npy.json.tmp", []), ("r.tmp", ["--result", "r"])):
+        folder = tempfile.mkdtemp(dir=TOP)
+        with open(os.path.join(folder, name), "w") as f:
+            f.write("my own")
+        run = Run(["-f", "-k", "copy", IN] + words, folder=folder)
+        with open(os.path.join(folder, name)) as f:
+            kept = f.read() == "my own" and os.listdir(folder) == [name]
+        ok(run.rc == 6 and len(run.lines) == 1 and f"{name} exists, and no lock" in run.lines[0] and kept, f"a user's own {name}", run)
+        shutil.rmtree(folder)
     refuse("a folder that is not there", [], 2, "folder .*/no: No such", out="no/o.npy")
     refuse("a folder as output", [], 2, "is a folder", out=".")
     refuse("output and result the same", ["--result", "o.npy"], 2, "same file|two things")
@@ -167,6 +176,8 @@ def in_use():
     second = Run(["-k", "copy", IN, "-f"], folder=first.folder)
     pid = str(first.pids().get(0))
     ok(second.rc == 6 and len(second.lines) == 1 and pid in second.lines[0], f"an output in use: pid {pid}", second)
+    other = Run(["-k", "copy", IN, "-f", "-o", "none", "--result", first.out + ".json"], folder=first.folder, out=None)
+    ok(other.rc == 6 and len(other.lines) == 1 and pid in other.lines[0], "its result too", other)
     for p in first.pids().values():
         os.kill(p, signal.SIGKILL)
     first.end()

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "../tap.h"
 #include "commit.h"
@@ -46,8 +47,7 @@ static enum cud_status start(const char *path, const char *result, bool force)
     memset(&err, 0, sizeof err);
     fd = -1;
     TRY(cud_target_check(&f, &target, &err));
-    if (target.path)
-        TRY(cud_target_make(&f, "here", &target, &fd, &err));
+    TRY(cud_target_make(&f, "here", &target, &fd, &err));
     if (fd >= 0 && cud_write_at(fd, "aabbcc", 6, 4))
         status = CUD_EFAILED;
 done:
@@ -108,14 +108,110 @@ static void test_good(void)
     unlink("r.json");
 }
 
+/* A run that is killed when it has made OUT.part; or, `late`, between the renames of the output and of the result. */
+static void killed(const char *path, const char *result, bool late)
+{
+    int code = -1;
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(start(path, result, false) != CUD_OK || (late && commit() != CUD_OK));
+    ok(waitpid(pid, &code, 0) == pid && code == 0, "a run is killed");
+    if (late)
+        rename("o.bin.json", "o.bin.json.tmp");
+}
+
 static void test_stale(void)
 {
-    put("o.bin.part", "what a dead run left, which is longer");
-    ok(start("o.bin", "none", false) == CUD_OK && commit() == CUD_OK, "a stale .part is discarded");
+    put("o.bin.part", "a user's own");
+    enum cud_status got = start("o.bin", "none", true);
+    ok(got == CUD_EEXISTS && strstr(err.text, "o.bin.part exists, and no lock says that a killed run left it"), "%s", err.text);
     end();
-    ok(holds("o.bin", "HEADaabbcc"), "and the output is right");
-    unlink("o.bin");
+    ok(holds("o.bin.part", "a user's own"), "is as it was");
+    unlink("o.bin.part");
+    put("o.bin.json.tmp", "a user's own");
+    got = start("o.bin", "o.bin.json", true);
+    ok(got == CUD_EEXISTS && strstr(err.text, "o.bin.json.tmp exists, and no lock"), "%s", err.text);
+    end();
+    ok(holds("o.bin.json.tmp", "a user's own"), "is as it was");
+    unlink("o.bin.json.tmp");
 
+    killed("o.bin", "none", false);
+    ok(!access("o.bin.part", F_OK) && !access("o.bin.lock", F_OK), "it leaves its .part and .lock");
+    struct cud_sink_facts f = facts("o.bin", "none", false);
+    ok(cud_target_check(&f, &target, &err) == CUD_OK && !access("o.bin.part", F_OK), "which a look does not mind, nor touch: %s", err.text);
+    end();
+    ok(start("o.bin", "none", false) == CUD_OK && commit() == CUD_OK, "the next run discards them: %s", err.text);
+    end();
+    ok(holds("o.bin", "HEADaabbcc") && nothing_left(), "and its output is right");
+    unlink("o.bin");
+    killed("o.bin", "none", false);
+    unlink("o.bin.part");
+    put("o.bin.part", "a user's own");
+    got = start("o.bin", "none", true);
+    ok(got == CUD_EEXISTS && holds("o.bin.part", "a user's own"), "another .part beside the lock is kept: %s", err.text);
+    end();
+    unlink("o.bin.part");
+    unlink("o.bin.lock");
+}
+
+static void test_unfinished(void)
+{
+    int code = -1;
+    killed("o.bin", "o.bin.json", true);
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        code = start("o.bin", "o.bin.json", false);
+        end();
+        _exit(code);
+    }
+    ok(waitpid(pid, &code, 0) == pid && code == 0 && holds("o.bin", "HEADaabbcc"), "the next run fails: the output stays");
+    ok(start("o.bin", "o.bin.json", false) == CUD_OK, "the one after that makes it again: %s", err.text);
+    ok(holds("o.bin", "HEADaabbcc") && commit() == CUD_OK, "%s", err.text);
+    end();
+    ok(holds("o.bin", "HEADaabbcc") && holds("o.bin.json", JSON) && nothing_left(), "all is there");
+    unlink("o.bin");
+    unlink("o.bin.json");
+
+    killed("o.bin", "o.bin.json", true);
+    ok(start("o.bin", "o.bin.json", false) == CUD_OK, "again");
+    unlink("o.bin");
+    put("o.bin", "came up meanwhile");
+    ok(commit() == CUD_EEXISTS && holds("o.bin", "came up meanwhile"), "what is not the killed run's is kept: %s", err.text);
+    end();
+    ok(holds("o.bin.part", "HEADaabbcc"), "and the finished work");
+    unlink("o.bin.part");
+    unlink("o.bin");
+}
+
+/* A result of one name is one run's, and a default result goes with its output. */
+static void test_one_result(void)
+{
+    static const char *const both[][2][2] = { { { "none", "r.json" }, { "none", "r.json" } }, { { "none", "r.json" }, { "./r", "none" } },
+                                              { { "o.bin", "none" }, { "none", "o.bin.json" } }, { { "o.bin", "r.txt" }, { "none", "./r.txt" } },
+                                              { { "o.bin", "none" }, { "r.bin", "o.bin" } }, { { "o.bin", "r.bin" }, { "r.bin", "none" } } };
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        ok(start(both[i][0][0], both[i][0][1], false) == CUD_OK, "-o %s --result %s", both[i][0][0], both[i][0][1]);
+        struct cud_target first = target;
+        const int first_fd = fd;
+        memset(&target, 0, sizeof target);
+        ok(start(both[i][1][0], both[i][1][1], true) == CUD_EEXISTS && strstr(err.text, "another run is writing this output"), "%s", err.text);
+        end();
+        target = first;
+        fd = first_fd;
+        ok(commit() == CUD_OK, "the first one is through: %s", err.text);
+        end();
+        ok(nothing_left() && access("r.lock", F_OK) && access("r.txt.lock", F_OK) && access("r.bin.lock", F_OK), "and no lock is left");
+        unlink("o.bin");
+        unlink("r.json");
+        unlink("r.txt");
+        unlink("r.bin");
+    }
+}
+
+static void test_in_use(void)
+{
     ok(start("o.bin", "none", false) == CUD_OK, "a run");
     struct cud_target first = target;
     memset(&target, 0, sizeof target);
@@ -147,6 +243,29 @@ static void test_cut_off(void)
     ok(holds("o.bin", "came up meanwhile") && holds("o.bin.part", "HEADaabbcc") && holds("o.bin.json.tmp", NULL), "both are kept");
     unlink("o.bin");
     unlink("o.bin.part");
+
+    ok(start("o.bin", "none", true) == CUD_OK, "a run that may replace");
+    mkdir("o.bin", 0777);
+    ok(commit() == CUD_EEXISTS && strstr(err.text, "o.bin.part: rename it"), "a folder: %s", err.text);
+    end();
+    ok(rmdir("o.bin") == 0 && holds("o.bin.part", "HEADaabbcc"), "both are kept");
+    unlink("o.bin.part");
+
+    ok(start("o.bin", "o.bin.json", false) == CUD_OK, "a run");
+    put("o.bin.json", "came up meanwhile");
+    ok(commit() == CUD_EEXISTS && strstr(err.text, "it is o.bin.json.tmp: rename it"), "%s", err.text);
+    end();
+    ok(holds("o.bin.json", "came up meanwhile") && holds("o.bin.json.tmp", JSON), "a result that came up meanwhile, and the new one");
+    unlink("o.bin");
+    unlink("o.bin.json");
+    unlink("o.bin.json.tmp");
+
+    ok(start("o.bin", "o.bin.json", false) == CUD_OK, "a run");
+    put("o.bin.json.tmp", "came up meanwhile");
+    ok(commit() == CUD_EFAILED && strstr(err.text, "o.bin.json.tmp: cannot be made"), "%s", err.text);
+    end();
+    ok(holds("o.bin.json.tmp", "came up meanwhile") && access("o.bin", F_OK) && access("o.bin.part", F_OK), "is kept, and nothing is in place");
+    unlink("o.bin.json.tmp");
 }
 
 static void test_refused(void)
@@ -204,6 +323,9 @@ int main(void)
     test_refused();
     test_good();
     test_stale();
+    test_unfinished();
+    test_one_result();
+    test_in_use();
     test_cut_off();
     ok(rmdir(folder) == 0, "no file is left");
     return done_testing();

@@ -10,13 +10,15 @@
 #include "../tap.h"
 #include "lock.h"
 
-static char folder[] = "/tmp/cudist-lock-XXXXXX", path[64], dead[CUD_LOCK_WHO];
+static char folder[] = "/tmp/cudist-lock-XXXXXX", path[64];
+static struct cud_left left;
 
 static enum cud_status take(const char *host, struct cud_lock **l, struct cud_err *err)
 {
     memset(err, 0, sizeof *err);
+    memset(&left, 0, sizeof left);
     *l = NULL;
-    return cud_lock_take(path, host, l, dead, err);
+    return cud_lock_take(path, host, l, &left, err);
 }
 
 static void write_lock(const char *text, int age)
@@ -55,7 +57,7 @@ static void test_one(void)
     struct cud_lock *l, *second;
     struct cud_err err;
     char text[512] = "", want[64];
-    ok(take("here", &l, &err) == CUD_OK && !*dead, "a free lock is taken: %s", err.text);
+    ok(take("here", &l, &err) == CUD_OK && !*left.who, "a free lock is taken: %s", err.text);
     FILE *f = fopen(path, "r");
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
@@ -68,9 +70,9 @@ static void test_one(void)
     memset(&err, 0, sizeof err);
     struct stat s = { 0 };
     ok(cud_lock_check(l, &err) == CUD_OK && !stat(path, &s) && time(NULL) - s.st_mtime < 5, "a check keeps it fresh");
-    cud_lock_drop(l);
+    cud_lock_drop(l, false);
     ok(access(path, F_OK) != 0, "dropped, it is gone");
-    cud_lock_drop(NULL);
+    cud_lock_drop(NULL, false);
 }
 
 static void test_owners(void)
@@ -84,9 +86,9 @@ static void test_owners(void)
     kill(pid, SIGKILL);
     siginfo_t info;
     waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
-    ok(take("here", &l, &err) == CUD_OK && !strcmp(dead, want), "a killed one's lock is taken over, not yet reaped: %s", dead);
+    ok(take("here", &l, &err) == CUD_OK && !strcmp(left.who, want), "a killed one's lock is taken over, not yet reaped: %s", left.who);
     waitpid(pid, NULL, 0);
-    cud_lock_drop(l);
+    cud_lock_drop(l, false);
 
     /* Without a lock on the open file: what the text says. */
     char text[256];
@@ -96,7 +98,7 @@ static void test_owners(void)
     snprintf(text, sizeof text, "cudist lock\nrun a\nhost here\npid %ld\nstart 1\njob none\n", (long)getpid());
     write_lock(text, 0);
     ok(take("here", &l, &err) == CUD_OK, "its number was used before, by one that started at another time: %s", err.text);
-    cud_lock_drop(l);
+    cud_lock_drop(l, false);
 }
 
 static void test_hosts(void)
@@ -109,8 +111,8 @@ static void test_hosts(void)
     write_lock(text, -10);
     ok(take("here", &l, &err) == CUD_EEXISTS, "fresh, and its clock is ahead");
     write_lock(text, 100);
-    ok(take("here", &l, &err) == CUD_OK && !strcmp(dead, "pid 1 on host there, Slurm job 77"), "silent: taken over");
-    cud_lock_drop(l);
+    ok(take("here", &l, &err) == CUD_OK && !strcmp(left.who, "pid 1 on host there, Slurm job 77"), "silent: taken over");
+    cud_lock_drop(l, false);
 
     write_lock(text, 5000);
     pid_t pid = fork();
@@ -132,11 +134,11 @@ static void test_odd(void)
     struct cud_lock *l;
     struct cud_err err;
     write_lock("", 0);
-    ok(take("here", &l, &err) == CUD_OK && !*dead, "an empty one, never signed: %s", err.text);
+    ok(take("here", &l, &err) == CUD_OK && !*left.who, "an empty one, never signed: %s", err.text);
     write_lock("cudist lock\nrun x\nhost there\npid 5\nstart 1\njob none\n", 0);
     memset(&err, 0, sizeof err);
     ok(cud_lock_check(l, &err) == CUD_EFAILED && strstr(err.text, "pid 5 on host there"), "taken over while we slept: %s", err.text);
-    cud_lock_drop(l);
+    cud_lock_drop(l, false);
     ok(access(path, F_OK) == 0, "another's is not removed");
 
     write_lock("cudist lo", 0);
@@ -144,7 +146,7 @@ static void test_odd(void)
     unlink(path);
     memset(&err, 0, sizeof err);
     ok(cud_lock_check(l, &err) == CUD_EFAILED && strstr(err.text, "gone"), "removed: %s", err.text);
-    cud_lock_drop(l);
+    cud_lock_drop(l, false);
 
     write_lock("my shopping list\n", 0);
     ok(take("here", &l, &err) == CUD_EEXISTS && strstr(err.text, "not a lock of cudist"), "somebody's file: %s", err.text);
@@ -155,7 +157,90 @@ static void test_odd(void)
     ok(take("here", &l, &err) == CUD_EEXISTS, "a folder: %s", err.text);
     rmdir(path);
     memset(&err, 0, sizeof err);
-    ok(cud_lock_take("/nonexistent/x.lock", "here", &l, dead, &err) == CUD_EFAILED, "no such folder: %s", err.text);
+    ok(cud_lock_take("/nonexistent/x.lock", "here", &l, &left, &err) == CUD_EFAILED, "no such folder: %s", err.text);
+}
+
+static void put_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    fputs(text, f);
+    fclose(f);
+}
+
+/* What a killed run left is told from anything else of that name. */
+static void test_files(void)
+{
+    struct cud_lock *l;
+    struct cud_err err;
+    char part[64], other[64];
+    snprintf(part, sizeof part, "%s/o.part", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    put_file(part, "a user's own");
+    ok(take("here", &l, &err) == CUD_OK && !left.found && !cud_left_has(&left, part), "without a lock nothing is a killed run's");
+    cud_lock_drop(l, true);
+    ok(take("there", &l, &err) == CUD_EEXISTS, "a lock that is left as a killed run leaves it");
+    write_lock("cudist lock\nrun a\nhost here\npid 4194304\nstart 5\njob none\n", 0);
+    ok(take("here", &l, &err) == CUD_OK && left.found && !cud_left_has(&left, part), "a dead run's lock that names no file");
+    put_file(other, "");
+    ok(cud_left_has(&left, other), "but an empty file beside it may be its");
+    put_file(other, "not empty");
+    ok(cud_lock_claim(l, other, &err) == CUD_OK && cud_lock_claim(l, part, &err) == CUD_OK, "files are claimed: %s", err.text);
+    struct cud_left seen = {0};
+    cud_lock_look(path, &seen);
+    ok(cud_left_has(&seen, other) && cud_left_has(&seen, part), "the lock tells so to whoever looks");
+
+    /* Its owner dies, and so does the next one, before it has done anything. */
+    char text[1024] = "", *files;
+    FILE *f = fopen(path, "r");
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    cud_lock_drop(l, false);
+    files = strstr(text, "file ");
+    char dead[1024];
+    snprintf(dead, sizeof dead, "cudist lock\nrun a\nhost here\npid 4194304\nstart 5\njob none\n%s", files ? files : "");
+    for (int i = 0; i < 2; i++) {
+        write_lock(dead, 0);
+        ok(take("here", &l, &err) == CUD_OK && cud_left_has(&left, other) && cud_left_has(&left, part), "a dead run's files are known");
+        memset(&seen, 0, sizeof seen);
+        cud_lock_look(path, &seen);
+        ok(cud_left_has(&seen, part), "and the new owner's lock names them too");
+        cud_lock_drop(l, false);
+    }
+    unlink(other);
+    put_file(other, "another one of that name");
+    ok(!cud_left_has(&left, other), "a new file of that name is not the dead run's");
+    for (int i = 0; i < 3 * CUD_LOCK_FILES; i++) {
+        if (i == 0)
+            take("here", &l, &err);
+        cud_lock_claim(l, i % 2 ? part : other, &err);
+    }
+    memset(&seen, 0, sizeof seen);
+    cud_lock_look(path, &seen);
+    ok(seen.files == CUD_LOCK_FILES && cud_left_has(&seen, part), "the last %d count", CUD_LOCK_FILES);
+    cud_lock_drop(l, false);
+    unlink(other);
+    unlink(part);
+}
+
+/* The name of a lock that is held, while it is something else. */
+static void test_replaced(void)
+{
+    struct cud_lock *l;
+    struct cud_err err;
+    ok(take("here", &l, &err) == CUD_OK, "a lock");
+    unlink(path);
+    mkdir(path, 0777);
+    ok(cud_lock_check(l, &err) == CUD_EFAILED && strstr(err.text, "replaced by something else"), "by a folder: %s", err.text);
+    rmdir(path);
+    memset(&err, 0, sizeof err);
+    mkfifo(path, 0666);
+    alarm(20);
+    ok(cud_lock_check(l, &err) == CUD_EFAILED && strstr(err.text, "replaced by something else"), "by a pipe: %s", err.text);
+    alarm(0);
+    cud_lock_drop(l, false);
+    ok(access(path, F_OK) == 0, "that is not removed");
+    unlink(path);
 }
 
 /* Of many that come at once, to a dead owner's lock, one gets it. */
@@ -206,7 +291,7 @@ static void test_turns(void)
                 wrong += fd < 0;
                 close(fd);
                 unlink(inside);
-                cud_lock_drop(l);
+                cud_lock_drop(l, false);
                 mine = 1;
             }
             _exit(wrong ? 2 : mine);
@@ -229,6 +314,8 @@ int main(void)
     test_owners();
     test_hosts();
     test_odd();
+    test_files();
+    test_replaced();
     test_race();
     test_turns();
     rmdir(folder);

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Runs that are killed at any point: nothing is lost, and the same command again is right.
+
+CUDIST names the program; tests/cudist-fault beside it is the same with tests/fault.c, which sends it a signal at the nth call of a
+function.  CUDIST_TEST_SET=long tries every call."""
+import concurrent.futures, os, shutil, subprocess, sys, tempfile
+
+CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
+FAULT = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-fault")
+SET = os.environ.get("CUDIST_TEST_SET", "usual")
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
+ENV.update(CUDA_VISIBLE_DEVICES="", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+count = bad = 0
+
+
+def ok(good, name, detail=""):
+    global count, bad
+    count += 1
+    bad += not good
+    print(f"{'' if good else 'not '}ok {count} - {name}")
+    if not good:
+        print("".join(f"#   {line}\n" for line in str(detail).splitlines()[:40]), end="")
+    sys.stdout.flush()
+
+
+def run(words, folder, fault=None):
+    env = dict(ENV, CUDIST_TEST_FAIL=fault) if fault else ENV
+    return subprocess.run(["timeout", "60", FAULT if fault else CUDIST, *words], env=env, cwd=folder, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace")
+
+
+def files(folder):
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as f:
+            found[name] = f.read()
+    return found
+
+
+def killed_at(call, n, words, result):
+    """Killed before its nth call, in a folder with a file that only looks like one of ours; then the same command again.  None: there
+    was no nth call; else what is wrong."""
+    folder = tempfile.mkdtemp(dir=TOP)
+    with open(os.path.join(folder, "other.part"), "wb") as f:
+        f.write(b"a user's own")
+    first = run(words, folder, f"{call}:{n}:KILL@0")
+    if first.returncode == 0:
+        return None
+    left = files(folder)
+    second = run(words, folder)
+    now = files(folder)
+    shutil.rmtree(folder)
+    # Where only the locks were still to be removed the run was through, and the next one says so.
+    through = second.returncode == 6 and {"o.npy", result} <= set(left)
+    locks = {name for name in now if name.endswith(".lock") and through}
+    good = set(now) == {"o.npy", result, "other.part"} | locks and now["o.npy"] == RIGHT and now["other.part"] == b"a user's own"
+    if first.returncode in (-9, 137) and good and (second.returncode == 0 or through):
+        return ""
+    return f"{call}:{n} {first.returncode} {sorted(left)}, then {second.returncode} {sorted(now)} {second.stderr}\n"
+
+
+def at_each_call(call, step, result):
+    words = ["-q", IN, "--threads", "1", "-k", "copy", "-o", "o.npy", "--result", result]
+    step, said = 1 if SET == "long" else step, []
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        while None not in said and len(said) < 100:
+            turns = range(len(said), len(said) + 3)
+            said += list(pool.map(lambda k: killed_at(call, 1 + k * step, words, result), turns))
+    tried = [s for s in said if s is not None]
+    ok(None in said and tried and not any(tried), f"killed at each of {len(tried)} calls of {call}, --result {result}", "".join(tried))
+
+
+TOP = tempfile.mkdtemp(prefix="cudist-kill-")
+IN = os.path.join(TOP, "in.npy")
+try:
+    run(["-q", "random:shape=3000x4", "-k", "copy", "-o", IN, "--result", "none"], TOP)
+    with open(IN, "rb") as f:
+        RIGHT = f.read()
+    for name, every in (("open", 3), ("close", 5), ("pwrite", 2), ("fsync", 3), ("rename", 1), ("unlink", 1), ("ftruncate", 1)):
+        at_each_call(name, every, "o.npy.json")
+        if SET == "long" or name in ("rename", "unlink"):
+            at_each_call(name, every, "r.json")
+finally:
+    shutil.rmtree(TOP, ignore_errors=True)
+print(f"1..{count}")
+sys.exit(bad != 0)
