@@ -30,13 +30,16 @@ static enum cud_status look_at_gpus(struct cud_seen *seen, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_device *cuda = cud_registry_device("cuda");
+    struct cud_device_facts facts;
     int devices = 0;
     if (!cuda)
         return CUD_OK;
     TRY(cuda->count(&devices, err));
     seen->devices = devices < CUD_SEEN_MAX ? devices : CUD_SEEN_MAX;
-    for (int d = 0; d < seen->devices; d++)
-        TRY(cuda->identify(d, seen->uuid[d], err));
+    for (int d = 0; d < seen->devices; d++) {
+        TRY(cuda->identify(d, &facts, err));
+        memcpy(seen->uuid[d], facts.uuid, sizeof seen->uuid[d]);
+    }
 done:
     return status;
 }

@@ -16,6 +16,7 @@ struct cud_device_facts {                  /* plain bytes: sent between ranks */
     char name[64];                         /* "NVIDIA H200", "cpu" */
     char uuid[48];                         /* what tells two devices apart on any host; "" on the CPU */
     char kind[64];                         /* results of vendor libraries may differ between kinds: "sm_90", "x86-64-v4" */
+    char pci[24];                          /* where it is plugged in: "0000:17:00.0"; "" on the CPU */
     uint64_t bytes_total, bytes_free;      /* 0: host memory */
 };
 
@@ -24,8 +25,8 @@ struct cud_device {
     bool shared;                           /* device memory is host memory: put and get need not be called, work is done at once */
 
     enum cud_status (*count)(int *devices, struct cud_err *err);      /* no driver: 0, not an error */
-    /* What facts gives as uuid, but leaves the device alone: asked of every device, used or not. */
-    enum cud_status (*identify)(int device, char uuid[48], struct cud_err *err);
+    /* All facts but bytes_free, and leaves the device alone: asked of every device, used or not. */
+    enum cud_status (*identify)(int device, struct cud_device_facts *facts, struct cud_err *err);
     enum cud_status (*open)(int device, struct cud_dev **dev, struct cud_err *err);   /* binds the calling thread as enter does */
     void (*close)(struct cud_dev *dev);                               /* NULL is fine */
     enum cud_status (*facts)(int device, struct cud_device_facts *facts, struct cud_err *err);

@@ -30,13 +30,6 @@ static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_
 
 static void close_device(struct cud_dev *dev) { (void)dev; }
 
-static enum cud_status identify(int device, char uuid[48], struct cud_err *err)
-{
-    (void)device, (void)err;
-    uuid[0] = '\0';
-    return CUD_OK;
-}
-
 static enum cud_status facts(int device, struct cud_device_facts *f, struct cud_err *err)
 {
     (void)device, (void)err;
@@ -107,7 +100,7 @@ static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 
 extern const struct cud_device cud_device_cpu;
 const struct cud_device cud_device_cpu = {
-    .name = "cpu", .shared = true, .count = count, .identify = identify, .open = open_device, .close = close_device,
+    .name = "cpu", .shared = true, .count = count, .identify = facts, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
     .put = copy, .get = copy, .launch = launch, .wait = wait_for, .gemm = gemm,
 };

@@ -58,29 +58,31 @@ static void uuid_text(const struct cudaDeviceProp *p, char uuid[48])
         at += sprintf(at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned char)p->uuid.bytes[i]);
 }
 
-static enum cud_status facts(int device, struct cud_device_facts *f, struct cud_err *err)
+/* cudaGetDeviceProperties makes no context. */
+static enum cud_status identify(int device, struct cud_device_facts *f, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cudaDeviceProp p;
-    size_t free_bytes = 0, total_bytes = 0;
     TRY(check(cudaGetDeviceProperties(&p, device), "asking the GPU what it is", err));
-    TRY(check(cudaSetDevice(device), "choosing the GPU", err));
-    TRY(check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking the GPU for its memory", err));
-    *f = (struct cud_device_facts){.bytes_total = total_bytes, .bytes_free = free_bytes};
+    *f = (struct cud_device_facts){.bytes_total = p.totalGlobalMem};
     snprintf(f->name, sizeof f->name, "%.63s", p.name);
     snprintf(f->kind, sizeof f->kind, "sm_%d%d", p.major, p.minor);
+    snprintf(f->pci, sizeof f->pci, "%04x:%02x:%02x.0", (unsigned)p.pciDomainID, (unsigned)p.pciBusID, (unsigned)p.pciDeviceID);
     uuid_text(&p, f->uuid);
 done:
     return status;
 }
 
-/* cudaGetDeviceProperties makes no context. */
-static enum cud_status identify(int device, char uuid[48], struct cud_err *err)
+static enum cud_status facts(int device, struct cud_device_facts *f, struct cud_err *err)
 {
-    struct cudaDeviceProp p;
-    const enum cud_status status = check(cudaGetDeviceProperties(&p, device), "asking the GPU what it is", err);
-    if (status == CUD_OK)
-        uuid_text(&p, uuid);
+    enum cud_status status = CUD_OK;
+    size_t free_bytes = 0, total_bytes = 0;
+    TRY(identify(device, f, err));
+    TRY(check(cudaSetDevice(device), "choosing the GPU", err));
+    TRY(check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking the GPU for its memory", err));
+    f->bytes_total = total_bytes;
+    f->bytes_free = free_bytes;
+done:
     return status;
 }
 
