@@ -39,6 +39,18 @@ AC_CHECK_HEADER([$1], [], [AC_MSG_ERROR([$1 is missing: install it (Debian: $4)]
 AC_SEARCH_LIBS([$2], [$3], [], [AC_MSG_ERROR([lib$3 is missing: install it (Debian: $4)])])
 ])
 
+# CUD_WANT_LIB(NAME, HEADER, FUNCTION, DEBIAN PACKAGE, WHAT IT IS FOR): --with-NAME; by default taken where it is.  NAME is the library's
+# too; HAVE_NAME.
+AC_DEFUN([CUD_WANT_LIB], [
+AC_ARG_WITH([$1], [AS_HELP_STRING([--without-$1], [do without lib$1: $5])], [], [with_$1=guess])
+cud_have_$1=no
+AS_IF([test "x$with_$1" != xno], [
+  AC_CHECK_HEADER([$2], [AC_SEARCH_LIBS([$3], [$1], [cud_have_$1=yes])])
+  AS_IF([test $cud_have_$1$with_$1 = noguess], [AC_MSG_NOTICE([lib$1 (Debian: $4) is not there; it goes without: $5])],
+    [test $cud_have_$1 = no], [AC_MSG_ERROR([--with-$1 was given, but lib$1 is not there: install it (Debian: $4)])])])
+AS_IF([test $cud_have_$1 = yes], [AC_DEFINE(AS_TR_CPP([HAVE_$1]), [1], [Define if lib$1 is used])])
+])
+
 AC_DEFUN([CUD_CHECK_SANITIZE], [
 AC_ARG_ENABLE([sanitize], [AS_HELP_STRING([--enable-sanitize@<:@=LIST@:>@], [build with sanitizers (default list: address,undefined)])],
   [], [enable_sanitize=no])

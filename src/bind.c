@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "bind_cpus.h"
 #include "bind_gpus.h"
+#include "bind_near.h"
 #include "registry.h"
 
 #define WORKERS_OF_A_GPU 4                 /* so that disk, both copies and the kernels overlap */
@@ -197,6 +198,9 @@ static enum cud_status open_device(struct cud_ranks *ranks, const struct choice 
     char name[96];
     if (!(b->device = backend(mine->cuda)))
         return FAIL(err, CUD_EFAILED, "this cudist was built without the device %s", mine->cuda ? "cuda" : "strict");
+    TRY(b->device->identify(mine->number, &facts->device, err));
+    if (facts->device.pci[0])              /* before any buffer, and any thread of the driver's */
+        (void)cud_near_bind(facts->device.pci);
     TRY(b->device->open(mine->number, &b->dev, err));
     TRY(b->device->facts(mine->number, &facts->device, err));
     snprintf(name, sizeof name, mine->cuda ? "%s:%d %s" : "%s", b->device->name, mine->number, facts->device.name);

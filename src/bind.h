@@ -23,7 +23,8 @@ struct cud_binding {
 };
 
 /* Collective.  --device auto: no rank sees a GPU: cpu; every rank gets its own: cuda; otherwise CUD_ENOGPU with the table and
- * the cures.  Refuses mixed versions of cudist and mixed architectures. */
+ * the cures.  Refuses mixed versions of cudist and mixed architectures.  On a GPU the calling thread moves near it
+ * (bind_near.h). */
 enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, struct cud_binding *binding, struct cud_err *err);
 void cud_binding_free(struct cud_binding *binding);               /* all zero is fine */
 

@@ -97,6 +97,16 @@ void cud_cpus_look(struct cud_cpus *cpus)
         fclose(f);
 }
 
+bool cud_cpus_bind(const struct cud_cpus *cpus)
+{
+    cpu_set_t set[CUD_CPUS_MAX / CPU_SETSIZE];
+    memset(set, 0, sizeof set);
+    for (int c = 0; c < CUD_CPUS_MAX; c++)
+        if (cpus->mask[c / 64] >> (c % 64) & 1)
+            CPU_SET_S((size_t)c, sizeof set, set);
+    return sched_setaffinity(0, sizeof set, set) == 0;
+}
+
 static void count_users(const struct cud_cpus *seen, int ranks, int node, int *users, int *members)
 {
     memset(users, 0, CUD_CPUS_MAX * sizeof *users);

@@ -2,6 +2,7 @@
 #ifndef CUD_BIND_CPUS_H
 #define CUD_BIND_CPUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CUD_CPUS_MAX 4096
@@ -15,6 +16,9 @@ struct cud_cpus {                          /* plain bytes */
 
 /* Of the calling process; node is left alone. */
 void cud_cpus_look(struct cud_cpus *cpus);
+
+/* The calling thread, and those that it starts from then on, run on the CPUs of this mask.  False: the system refuses. */
+bool cud_cpus_bind(const struct cud_cpus *cpus);
 
 /* A CPU that several ranks of a host may use is shared among them, and so is a quota.  At least 1 each. */
 void cud_bind_cpus(const struct cud_cpus *seen, int ranks, int *cpus);
