@@ -1,30 +1,11 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "bind_cpus.h"
+#include "cgroup.h"
 
-/* "0::/user.slice" (version 2), "4:cpu,cpuacct:/docker/x" (version 1). */
-void cud_cgroup_folder(const char *line, char folder[512])
-{
-    const char *names = strchr(line, ':');
-    const char *path = names ? strchr(names + 1, ':') : NULL;
-    folder[0] = '\0';
-    if (!path)
-        return;
-    const int n = (int)strcspn(path + 1, "\n");
-    if (path == names + 1) {
-        snprintf(folder, 512, "/sys/fs/cgroup%.*s", n, path + 1);
-        return;
-    }
-    for (const char *c = names; c < path; c += 1 + strcspn(c + 1, ",:"))
-        if (strncmp(c + 1, "cpu", 3) == 0 && (c[4] == ',' || c[4] == ':'))
-            snprintf(folder, 512, "/sys/fs/cgroup/cpu%.*s", n, path + 1);
-}
-
-double cud_cgroup_quota(const char *text)
+double cud_cpus_quota(const char *text)
 {
     double quota, period;
     if (sscanf(text, "%lf %lf", &quota, &period) != 2 || quota <= 0 || period <= 0)
@@ -32,44 +13,19 @@ double cud_cgroup_quota(const char *text)
     return quota / period;
 }
 
-/* The text of one or two small files, a space between. */
-static void read_text(const char *folder, const char *name, char *text, size_t room)
-{
-    char path[640];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "re");
-    const size_t n = f ? fread(text, 1, room - 1, f) : 0;
-    text[n] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    if (f)
-        fclose(f);
-}
-
-static double quota_of(const char *folder)
+static void look_at_group(const char *folder, void *least)
 {
     char text[128], quota[48], period[48];
-    read_text(folder, "cpu.max", text, sizeof text);
+    double *const most = least;
+    cud_cgroup_text(folder, "cpu.max", text, sizeof text);
     if (!text[0]) {
-        read_text(folder, "cpu.cfs_quota_us", quota, sizeof quota);
-        read_text(folder, "cpu.cfs_period_us", period, sizeof period);
+        cud_cgroup_text(folder, "cpu.cfs_quota_us", quota, sizeof quota);
+        cud_cgroup_text(folder, "cpu.cfs_period_us", period, sizeof period);
         snprintf(text, sizeof text, "%s %s", quota, period);
     }
-    return cud_cgroup_quota(text);
-}
-
-/* The least along the way up: a limit holds for all below it. */
-static double least_quota(char *folder)
-{
-    double least = 0;
-    for (;;) {
-        const double q = quota_of(folder);
-        if (q > 0 && (least == 0 || q < least))
-            least = q;
-        char *slash = strrchr(folder, '/');
-        if (!slash || strcmp(folder, "/sys/fs/cgroup") == 0)
-            return least;
-        *slash = '\0';
-    }
+    const double q = cud_cpus_quota(text);
+    if (q > 0 && (*most == 0 || q < *most))
+        *most = q;
 }
 
 void cud_cpus_look(struct cud_cpus *cpus)
@@ -84,17 +40,7 @@ void cud_cpus_look(struct cud_cpus *cpus)
     } else {
         cpus->mask[0] = 1;
     }
-
-    char line[512], folder[512];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        cud_cgroup_folder(line, folder);
-        const double q = folder[0] ? least_quota(folder) : 0;
-        if (q > 0 && (cpus->quota == 0 || q < cpus->quota))
-            cpus->quota = q;
-    }
-    if (f)
-        fclose(f);
+    cud_cgroup_each("cpu", look_at_group, &cpus->quota);
 }
 
 bool cud_cpus_bind(const struct cud_cpus *cpus)

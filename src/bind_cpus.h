@@ -23,9 +23,7 @@ bool cud_cpus_bind(const struct cud_cpus *cpus);
 /* A CPU that several ranks of a host may use is shared among them, and so is a quota.  At least 1 each. */
 void cud_bind_cpus(const struct cud_cpus *seen, int ranks, int *cpus);
 
-/* One line of /proc/self/cgroup to the folder of limits; pure.  "" if the line is not about CPU time. */
-void cud_cgroup_folder(const char *line, char folder[512]);
 /* The text of cpu.max ("200000 100000", "max 100000") to CPUs; 0: no limit. */
-double cud_cgroup_quota(const char *text);
+double cud_cpus_quota(const char *text);
 
 #endif

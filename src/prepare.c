@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include "memory.h"
 #include "pipe.h"
 #include "prepare.h"
 #include "probe.h"
@@ -155,24 +156,11 @@ static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
     p->device_bytes *= workers;
 }
 
-static uint64_t memory_available(void)
-{
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *const f = fopen("/proc/meminfo", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib ? (uint64_t)kib << 10 : UINT64_MAX;
-}
-
 static enum cud_status check_memory(const struct cud_prepared *p, struct cud_ranks *ranks, struct cud_err *err)
 {
     const bool shared = p->binding.device->shared;
     const uint64_t host = (p->host_bytes + (shared ? p->device_bytes : 0)) * (uint64_t)cud_rank_node_count(ranks);
-    const uint64_t available = memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
+    const uint64_t available = cud_memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
     const char *const cure = p->program.batch ? "a smaller --batch or --threads" : "fewer --threads";
     if (host > available)
         (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; %s needs less",

@@ -124,14 +124,6 @@ static void cpus(const char *what, const int (*mask)[3], int ranks, double quota
         printf("# got %s\n", text);
 }
 
-static void folder(const char *line, const char *expected)
-{
-    char text[512];
-    cud_cgroup_folder(line, text);
-    if (!ok(strcmp(text, expected) == 0, "control group %.*s -> \"%s\"", (int)strcspn(line, "\n"), line, expected))
-        printf("# got \"%s\"\n", text);
-}
-
 int main(void)
 {
     gpus("all see all", "ABCD ABCD ABCD ABCD", false, "0 1 2 3");
@@ -169,16 +161,10 @@ int main(void)
     cpus("a quota for two", (const int[][3]){{0, 0, 64}, {0, 0, 64}}, 2, 8, "4 4");
     cpus("a quota below 1", (const int[][3]){{0, 0, 64}}, 1, 0.5, "1");
 
-    folder("0::/user.slice/x.scope\n", "/sys/fs/cgroup/user.slice/x.scope");
-    folder("0::/\n", "/sys/fs/cgroup/");
-    folder("4:cpu,cpuacct:/docker/x\n", "/sys/fs/cgroup/cpu/docker/x");
-    folder("4:cpuacct,cpu:/y\n", "/sys/fs/cgroup/cpu/y");
-    folder("3:cpuset:/z\n", "");
-    folder("nonsense", "");
-    ok(cud_cgroup_quota("max 100000") == 0, "no quota");
-    ok(cud_cgroup_quota("250000 100000") == 2.5, "a quota of 2.5");
-    ok(cud_cgroup_quota("-1 100000") == 0, "no quota in version 1");
-    ok(cud_cgroup_quota("") == 0, "no file");
+    ok(cud_cpus_quota("max 100000") == 0, "no quota");
+    ok(cud_cpus_quota("250000 100000") == 2.5, "a quota of 2.5");
+    ok(cud_cpus_quota("-1 100000") == 0, "no quota in version 1");
+    ok(cud_cpus_quota("") == 0, "no file");
 
     static struct cud_cpus mine;
     cud_cpus_look(&mine);
