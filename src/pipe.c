@@ -187,6 +187,15 @@ done:
     return status;
 }
 
+/* Where rows do not matter the window is cut between elements. */
+static void say_rows(const struct worker *w, struct cud_err *err)
+{
+    const struct cud_program *const p = w->pipe->f->program;
+    const uint64_t cols = p->flat ? cud_shape_cols(&p->in.shape) : 1, row0 = w->window.row0 / cols;
+    cud_err_at(err, "rows %llu to %llu", (unsigned long long)row0,
+               (unsigned long long)((w->window.row0 + w->window.rows - 1) / cols));
+}
+
 static enum cud_status compute_window(struct worker *w, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -197,6 +206,8 @@ static enum cud_status compute_window(struct worker *w, struct cud_err *err)
     for (uint64_t at = 0; at < w->window.rows; at += step)
         TRY(compute_piece(w, at, min64(step, w->window.rows - at), err));
 done:
+    if (status != CUD_OK)
+        say_rows(w, err);
     w->compute += cud_now() - t;
     return status;
 }

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "program.h"
@@ -6,11 +7,14 @@
 #define PIECE_ELEMS 16384                  /* on a shared device steps follow one another over so many elements of the widest
                                             * row at a time (or one unit), so that they find them in the core's own cache */
 
+#define LABEL 256
+
 struct cud_loaded {
     const struct cud_program *program;
     const struct cud_device *device;
     struct cud_dev *dev;
     const struct cud_kernel *convert, *stats, **kernel;   /* kernel[i]: of step i */
+    char (*label)[LABEL];                  /* label[i]: what messages call step i */
     void *(*array)[CUD_ARRAYS_MAX];        /* array[i]: device copies of step i's */
     const struct cud_gemm *gemm;
 };
@@ -70,7 +74,7 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
     enum cud_status status = CUD_OK;
     struct cud_loaded *l = calloc(1, sizeof *l);
     if (!l || !(l->kernel = calloc(program->steps + 1, sizeof *l->kernel)) ||
-        !(l->array = calloc(program->steps + 1, sizeof *l->array)))
+        !(l->label = calloc(program->steps + 1, sizeof *l->label)) || !(l->array = calloc(program->steps + 1, sizeof *l->array)))
         TRY(FAIL(err, CUD_EFAILED, "no memory to load %zu steps", program->steps));
     l->program = program;
     l->device = device;
@@ -78,9 +82,13 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
     TRY(find_kernel(l, "convert", &l->convert, err));
     TRY(find_kernel(l, "stats", &l->stats, err));
     for (size_t i = 0; i < program->steps; i++) {
+        snprintf(l->label[i], sizeof l->label[i], "step %zu (%.230s)", i + 1, program->step[i].text);
         TRY(find_kernel(l, program->step[i].kernel->name, &l->kernel[i], err));
         for (size_t k = 0; k < program->step[i].arrays; k++)
-            TRY(load_array(l, &program->step[i], k, &l->array[i][k], err));
+            if ((status = load_array(l, &program->step[i], k, &l->array[i][k], err)) != CUD_OK) {
+                cud_err_at(err, "%s", l->label[i]);
+                goto done;
+            }
     }
     char why[200];
     const char *const libs = getenv("CUDIST_LIBS");
@@ -100,6 +108,7 @@ void cud_loaded_free(struct cud_loaded *l)
         for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
             l->device->free(l->dev, CUD_ON_DEVICE, l->array[i][k]);
     free(l->array);
+    free(l->label);
     free(l->kernel);
     free(l);
 }
@@ -229,7 +238,7 @@ static enum cud_status launch_step(const struct run *r, size_t i, uint64_t at, u
     const uint64_t cols = flat ? 1 : step->facts.cols, cols_out = flat ? 1 : step->cols_out;
     const size_t elem = cud_type_bytes(step->facts.type);
     struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out},
-                         .type = step->facts.type, .gemm = r->l->gemm, .work = r->s->work};
+                         .type = step->facts.type, .step = r->l->label[i], .gemm = r->l->gemm, .work = r->s->work};
     for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
         c.in[1 + k] = r->l->array[i][k];
     memcpy(c.param, step->facts.param, sizeof c.param);

@@ -32,6 +32,9 @@ struct cud_err {
 enum cud_status cud_fail(struct cud_err *err, const char *file, int line, enum cud_status status, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Puts where it happened in front of an error that is passed on: "rows 0 to 99: ...".  Nothing if there is none. */
+void cud_err_at(struct cud_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* return FAIL(err, CUD_EINPUT, "%s: no such kernel", name); */
 #define FAIL(err, ...) cud_fail((err), __FILE__, __LINE__, __VA_ARGS__)
 

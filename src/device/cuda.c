@@ -1,5 +1,6 @@
 /* A CUDA GPU: a thin map to the runtime API.  CUDA's errors become ours here and nowhere else. */
 #include <cuda_runtime.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,46 @@
 #include "launch.h"
 #include "registry.h"
 
-struct cud_dev { int number; };
-struct cud_stream { cudaStream_t stream; };
+struct cud_dev {
+    int number;
+    _Atomic(const char *) step;            /* the one that was queued last, by whichever thread */
+};
 
-/* what: what was being done, with the facts. */
-static enum cud_status check(cudaError_t code, const char *what, struct cud_err *err)
+struct cud_stream {
+    struct cud_dev *dev;
+    cudaStream_t stream;
+    cudaEvent_t done;                      /* all that was queued before the last wait */
+    const char *step;                      /* the one that was queued last since then */
+};
+
+/* what: what was being done. */
+static enum cud_status check(int gpu, cudaError_t code, const char *what, struct cud_err *err)
 {
-    return code == cudaSuccess ? CUD_OK : FAIL(err, CUD_EFAILED, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
+    return code == cudaSuccess ? CUD_OK : FAIL(err, CUD_EFAILED, "GPU %d: %s: %s (%s)", gpu, what, cudaGetErrorString(code),
+                                               cudaGetErrorName(code));
+}
+
+/* An error of work that was queued is told by a call that comes later, and by all that come after that. */
+static bool was_earlier(const struct cud_stream *s, cudaError_t code)
+{
+    const cudaError_t now = cudaStreamQuery(s->stream);
+    (void)cudaGetLastError();
+    return now == code;
+}
+
+/* As a rule, what a kernel did wrong: it can be found. */
+static bool is_of_kernels(cudaError_t code) { return code >= cudaErrorIllegalAddress && code <= cudaErrorLaunchFailure; }
+
+/* The same for calls that queue, or wait for what was queued. */
+static enum cud_status check_queue(const struct cud_stream *s, cudaError_t code, const char *what, struct cud_err *err)
+{
+    if (code == cudaSuccess)
+        return CUD_OK;
+    const char *const step = s->step ? s->step : atomic_load(&s->dev->step);
+    if (!was_earlier(s, code) || !step)
+        return check(s->dev->number, code, what, err);
+    return FAIL(err, CUD_EFAILED, "GPU %d: %s or what was queued before it: %s (%s)%s", s->dev->number, step, cudaGetErrorString(code),
+                cudaGetErrorName(code), is_of_kernels(code) ? "; with CUDA_LAUNCH_BLOCKING=1 the message names the very step" : "");
 }
 
 static enum cud_status count(int *devices, struct cud_err *err)
@@ -30,18 +64,18 @@ static enum cud_status count(int *devices, struct cud_err *err)
 
 static enum cud_status enter(struct cud_dev *dev, struct cud_err *err)
 {
-    return check(cudaSetDevice(dev->number), "choosing the GPU", err);
+    return check(dev->number, cudaSetDevice(dev->number), "choosing it", err);
 }
 
 static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    struct cud_dev *d = malloc(sizeof *d);
+    struct cud_dev *d = calloc(1, sizeof *d);
     if (!d)
         return FAIL(err, CUD_EFAILED, "no memory for a device");
     d->number = device;
     TRY(enter(d, err));
-    TRY(check(cudaFree(NULL), "starting the GPU", err));       /* makes the context now, not in the first window */
+    TRY(check(device, cudaFree(NULL), "starting it", err));    /* makes the context now, not in the first window */
     *dev = d;
     d = NULL;
 done:
@@ -63,7 +97,7 @@ static enum cud_status identify(int device, struct cud_device_facts *f, struct c
 {
     enum cud_status status = CUD_OK;
     struct cudaDeviceProp p;
-    TRY(check(cudaGetDeviceProperties(&p, device), "asking the GPU what it is", err));
+    TRY(check(device, cudaGetDeviceProperties(&p, device), "asking what it is", err));
     *f = (struct cud_device_facts){.bytes_total = p.totalGlobalMem};
     snprintf(f->name, sizeof f->name, "%.63s", p.name);
     snprintf(f->kind, sizeof f->kind, "sm_%d%d", p.major, p.minor);
@@ -78,8 +112,8 @@ static enum cud_status facts(int device, struct cud_device_facts *f, struct cud_
     enum cud_status status = CUD_OK;
     size_t free_bytes = 0, total_bytes = 0;
     TRY(identify(device, f, err));
-    TRY(check(cudaSetDevice(device), "choosing the GPU", err));
-    TRY(check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking the GPU for its memory", err));
+    TRY(check(device, cudaSetDevice(device), "choosing it", err));
+    TRY(check(device, cudaMemGetInfo(&free_bytes, &total_bytes), "asking for its memory", err));
     f->bytes_total = total_bytes;
     f->bytes_free = free_bytes;
 done:
@@ -110,53 +144,70 @@ static void release(struct cud_dev *dev, enum cud_memory where, void *p)
         (void)(where == CUD_ON_HOST ? cudaFreeHost(p) : cudaFree(p));
 }
 
-static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
-{
-    enum cud_status status = CUD_OK;
-    struct cud_stream *new = malloc(sizeof *new);
-    (void)dev;
-    if (!new)
-        return FAIL(err, CUD_EFAILED, "no memory for a stream");
-    TRY(check(cudaStreamCreateWithFlags(&new->stream, cudaStreamNonBlocking), "making a stream", err));
-    *s = new;
-    new = NULL;
-done:
-    free(new);
-    return status;
-}
-
 static void stream_free(struct cud_stream *s)
 {
     if (!s)
         return;
-    (void)cudaStreamSynchronize(s->stream);
-    (void)cudaStreamDestroy(s->stream);
+    if (s->stream) {
+        (void)cudaStreamSynchronize(s->stream);
+        (void)cudaStreamDestroy(s->stream);
+    }
+    if (s->done)
+        (void)cudaEventDestroy(s->done);
     free(s);
+}
+
+/* A thread that waits for the event sleeps: there are more threads than CPUs, and readers and writers need these. */
+static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_stream *new = calloc(1, sizeof *new);
+    if (!new)
+        return FAIL(err, CUD_EFAILED, "no memory for a stream");
+    new->dev = dev;
+    TRY(check(dev->number, cudaStreamCreateWithFlags(&new->stream, cudaStreamNonBlocking), "making a stream", err));
+    TRY(check(dev->number, cudaEventCreateWithFlags(&new->done, cudaEventBlockingSync | cudaEventDisableTiming), "making an event", err));
+    *s = new;
+    new = NULL;
+done:
+    stream_free(new);
+    return status;
 }
 
 static enum cud_status put(struct cud_stream *s, void *device, const void *host, size_t bytes, struct cud_err *err)
 {
-    return check(bytes ? cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, s->stream) : cudaSuccess, "copying to the GPU", err);
+    return check_queue(s, bytes ? cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, s->stream) : cudaSuccess,
+                       "copying to it", err);
 }
 
 static enum cud_status get(struct cud_stream *s, void *host, const void *device, size_t bytes, struct cud_err *err)
 {
-    return check(bytes ? cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, s->stream) : cudaSuccess, "copying from the GPU", err);
+    return check_queue(s, bytes ? cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, s->stream) : cudaSuccess,
+                       "copying from it", err);
 }
 
 static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *kernel, const struct cud_call *call, struct cud_err *err)
 {
     struct cud_call c = *call;
-    char what[100];
+    char what[400];
     c.stream = s->stream;
-    snprintf(what, sizeof what, "starting kernel %s", kernel->name);
+    snprintf(what, sizeof what, "%s: kernel %s cannot be started", call->step ? call->step : "its own work", kernel->name);
+    if (call->step) {                      /* a part of it may be queued when the next part fails */
+        s->step = call->step;
+        atomic_store_explicit(&s->dev->step, call->step, memory_order_relaxed);
+    }
     const int code = kernel->launch(&c);
-    return code < 0 ? cud_launch_failed(kernel, &c, code, err) : check((cudaError_t)code, what, err);
+    return code < 0 ? cud_launch_failed(kernel, &c, code, err) : check_queue(s, (cudaError_t)code, what, err);
 }
 
 static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)
 {
-    return check(cudaStreamSynchronize(s->stream), "working on the GPU", err);
+    enum cud_status status = CUD_OK;
+    TRY(check_queue(s, cudaEventRecord(s->done, s->stream), "marking the end of the work", err));
+    TRY(check_queue(s, cudaEventSynchronize(s->done), "waiting for it", err));
+    s->step = NULL;
+done:
+    return status;
 }
 
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])

@@ -8,9 +8,10 @@
 static inline enum cud_status cud_launch_failed(const struct cud_kernel *kernel, const struct cud_call *call, int code,
                                                 struct cud_err *err)
 {
+    const char *const what = call->step ? call->step : kernel->name;
     if (code < 0 && call->gemm)
-        return FAIL(err, CUD_EFAILED, "kernel %s: %s: %s", kernel->name, call->gemm->name, call->gemm->error(-code));
-    return FAIL(err, CUD_EFAILED, "kernel %s failed with code %d", kernel->name, code);
+        return FAIL(err, CUD_EFAILED, "%s: %s: %s", what, call->gemm->name, call->gemm->error(-code));
+    return FAIL(err, CUD_EFAILED, "%s failed with code %d", what, code);
 }
 
 #endif

@@ -127,10 +127,18 @@ def same(name, words, todo):
     ok(not wrong, f"{name}: {len(todo)} runs give the CPU's bytes", "\n".join(wrong))
 
 
-FAILS = ["cudaMalloc:1", "cudaMalloc:4:memory", "cudaHostAlloc:2", "cudaStreamCreateWithFlags:1:memory", "cudaMemcpyAsync:1:ecc",
-         "cudaMemcpyAsync:9:lost", "cudaLaunchKernel:1:cudaErrorInvalidValue", "cudaLaunchKernel:7:launch",
-         "cudaStreamSynchronize:1:launch",
-         "cudaStreamSynchronize:4:lost", "kernel:1:ecc", "kernel:6:cudaErrorIllegalAddress", "copy:1:lost", "copy:8:ecc"]
+# What fails, and what the line must say of it: the GPU in each case, rows and step where there are some.
+ROWS, LATER = r"rows \d+ to \d+: GPU \d: ", r"step [12] \((relu|dense:[^)]*)\) or what was queued before it: .*"
+FAILS = {"cudaMalloc:1": r"GPU \d: no memory for a buffer", "cudaMalloc:4:memory": r"GPU \d: .*--window",
+         "cudaHostAlloc:2": r"GPU \d: no pinned memory", "cudaStreamCreateWithFlags:1:memory": r"GPU \d: making a stream",
+         "cudaEventCreateWithFlags:2": r"GPU \d: making an event",
+         "cudaMemcpyAsync:1:ecc": r"step 2 \(dense:weights=.*\): GPU \d: copying to it: .*ECC",
+         "cudaMemcpyAsync:9:lost": ROWS, "cudaLaunchKernel:1:cudaErrorInvalidValue": ROWS + r"step 1 \(relu\): kernel relu cannot",
+         "cudaLaunchKernel:2:cudaErrorInvalidValue": ROWS + r"step 2 \(dense:weights=.*\): kernel dense cannot",
+         "cudaLaunchKernel:7:launch": ROWS, "cudaEventSynchronize:1:launch": r"step 2 \(dense:.*GPU \d: waiting for it",
+         "cudaEventSynchronize:4:lost": ROWS + LATER, "kernel:1:ecc": ROWS + LATER + "ECC",
+         "kernel:6:cudaErrorIllegalAddress": ROWS + LATER + "IllegalAddress.*CUDA_LAUNCH_BLOCKING", "copy:1:lost": r"step 2 \(.*GPU \d",
+         "copy:8:ecc": ROWS + ".*ECC"}
 
 
 def fails(fault, who, ranks, write):
@@ -138,7 +146,9 @@ def fails(fault, who, ranks, write):
     run = Run(words + ["--write", write], ranks, ranks, LATE,
               CUDAEMU_FAIL=f"{fault}@{who}" if who != "*" else fault)
     name = f"{fault} on {'every rank' if who == '*' else f'rank {who}'} of {ranks}, {write}"
-    named = who in (0, "*") or (run.lines and f"rank {who}" in run.lines[0])
+    first = (run.lines or [""])[0]
+    named = (who in (0, "*") or f"rank {who}: " in first) and re.search(FAILS[fault], first)
+    named = named and (who == "*" or f"GPU {who}: " in first)
     ok(run.rc == 1 and not run.late and len(run.lines) == 1 and not run.left and named, f"{name}: one line, nothing left", run)
 
 
