@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include "rt.h"
+#include "wish.h"
 
 namespace emu {
 
@@ -74,14 +75,6 @@ static bool is_sticky(int code)
 
 /* ---- CUDAEMU_FAIL=call:n[+][:code][@rank],... */
 
-struct wish {
-    std::string call;
-    u64 nth;
-    bool later;
-    int code;
-    u64 seen = 0;
-};
-
 static int code_of(const std::string &text, const std::string &call)
 {
     static const std::map<std::string, int> names = {{"memory", 2}, {"ecc", 214}, {"launch", 719}, {"lost", 999}};
@@ -95,52 +88,10 @@ static int code_of(const std::string &text, const std::string &call)
     return atoi(text.c_str());
 }
 
-static bool on_this_rank(const std::string &text)
-{
-    const size_t at = text.find('@');
-    const char *me = getenv("OMPI_COMM_WORLD_RANK");
-    if (!me)
-        me = getenv("PMIX_RANK");
-    return at == std::string::npos || text.substr(at + 1) == (me ? me : "0");
-}
-
-static void add_wish(const std::string &text, std::vector<wish> &wishes)
-{
-    const std::string what = text.substr(0, text.find('@'));
-    const size_t first = what.find(':'), second = what.find(':', first + 1);
-    if (first == std::string::npos) {
-        fprintf(stderr, "cudaemu: CUDAEMU_FAIL=call:n[+][:code][@rank]: not %s\n", text.c_str());
-        abort();
-    }
-    const std::string call = what.substr(0, first), nth = what.substr(first + 1, second - first - 1);
-    const std::string code = second == std::string::npos ? "" : what.substr(second + 1);
-    if (on_this_rank(text))
-        wishes.push_back({call, strtoull(nth.c_str(), nullptr, 10), nth.back() == '+', code_of(code, call)});
-}
-
-static std::vector<wish> &wishes()
-{
-    static std::vector<wish> &all = *new std::vector<wish>;
-    static std::once_flag once;
-    std::call_once(once, [] {
-        const char *const text = getenv("CUDAEMU_FAIL");
-        for (std::string rest = text ? text : ""; !rest.empty();) {
-            const size_t comma = std::min(rest.find(','), rest.size());
-            add_wish(rest.substr(0, comma), all);
-            rest.erase(0, comma + 1);
-        }
-    });
-    return all;
-}
-
 int injected_work(const char *what)
 {
-    static std::mutex &own = *new std::mutex;
-    const guard l(own);
-    for (wish &w : wishes())
-        if (w.call == what && (++w.seen == w.nth || (w.later && w.seen > w.nth)))
-            return w.code;
-    return 0;
+    static wish_list &wishes = *new wish_list("CUDAEMU_FAIL", code_of);
+    return wishes.take(what);
 }
 
 cudaError_t injected(const char *call)
