@@ -38,6 +38,8 @@ AC_SUBST([CUDA_INCLUDE], ["$cud_dir/include"])
 AC_SUBST([CUDA_LIBDIR], ["$cud_lib"])
 AM_CONDITIONAL([HAVE_NVRTC], [test $cud_have_cuda = yes && test -f "$cud_dir/include/nvrtc.h" && test -f "$cud_lib/libnvrtc.so"])
 AM_CONDITIONAL([HAVE_CUBLASLT_H], [test $cud_have_cuda = yes && test -f "$cud_dir/include/cublasLt.h"])
+# NCCL is opened at run time; its header is for the tests' stand-in.
+AM_CONDITIONAL([HAVE_NCCL_H], [test $cud_have_cuda = yes && test -f "$cud_dir/include/nccl.h" -o -f /usr/include/nccl.h])
 ])
 
 # Machine code for the data-centre GPUs of today that this nvcc knows, and PTX of the newest of them for those to come.

@@ -63,7 +63,7 @@ none 'who includes whom: the order of docs/how-it-works.md' "$(awk -v order="$or
         if (where(name) < where(FILENAME)) print FILENAME ":" FNR ": " $0
     }' $(echo "$host" | grep ^src/))"
 
-listed() { grep -qE "(^|[ $tab=])$1([ $tab]|\$)" Makefile.am tables.am tests/cudaemu/rules.am; }
+listed() { grep -qE "(^|[ $tab=])$1([ $tab]|\$)" Makefile.am tables.am tests/*/rules.am; }
 unlisted() { for f in "$@"; do listed "$f" || echo "$f"; done; }
 none 'every source has its row in Makefile.am or tables.am' "$(unlisted $host $kernels)"
 none 'every file of the tests has its row' \
