@@ -358,7 +358,8 @@ static enum cud_status pass_windows(struct pipe *p, struct turn *t, struct worke
         bool taken = false;
         if (w[i].state != OFFERED || (ordered && w[i].number != t->next))
             continue;
-        TRY(cud_sink_pass(p->f->sink, &w[i].window, w[i].bytes, &w[i].forest, &w[i], &taken, err));
+        const void *const bytes = cud_sink_from_device(p->f->sink) ? w[i].out : w[i].bytes;
+        TRY(cud_sink_pass(p->f->sink, &w[i].window, bytes, &w[i].forest, &w[i], &taken, err));
         w[i].state = taken ? PASSED : OFFERED;
         t->next += taken;
     }

@@ -227,7 +227,7 @@ static enum cud_status open_sink(struct run *r, struct cud_err *err)
     const struct cud_sink_facts facts = {
         .path = job->output, .result = job->result, .force = job->force, .direct = r->p.direct, .head = r->p.head,
         .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = r->p.program.rows, .inputs = n,
-        .input = file, .plan = &r->p.plan};
+        .input = file, .plan = &r->p.plan, .lane = cud_lane_kind("mpi")};
     TRY(cud_rank_agree(r->ranks, err));
     if (!job->dry_run)
         TRY(cud_sink_open(&facts, r->ranks, &r->sink, err));

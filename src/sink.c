@@ -11,6 +11,7 @@
 
 
 bool cud_sink_by_main(const struct cud_sink *s) { return s->way == SINK_ROOT && (s->me != 0 || s->to_stdout); }
+bool cud_sink_from_device(const struct cud_sink *s) { return s->way == SINK_ROOT && s->me != 0 && s->kind->from_device; }
 
 /* ---- opening */
 
@@ -81,6 +82,9 @@ static enum cud_status sink_make(const struct cud_sink_facts *facts, struct cud_
     s->me = cud_rank_me(ranks);
     s->count = cud_rank_count(ranks);
     s->ranks = ranks;
+    s->kind = facts->lane;
+    s->device = facts->device;
+    s->dev = facts->dev;
     s->plan = facts->plan;
     s->head_bytes = facts->head_bytes;
     s->row_bytes = facts->row_bytes;
@@ -108,6 +112,8 @@ enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ran
     if (mine == CUD_OK && s->way == SINK_ROOT && (s->count > 1 || s->to_stdout))
         mine = cud_root_make(s, facts->head, err);
     TRY(cud_rank_agree(ranks, err));
+    if (s->way == SINK_ROOT && s->count > 1)
+        TRY(cud_root_open(s, err));
     if (s->way == SINK_DIRECT && s->count > 1) {
         (void)others_open(s, err);
         TRY(cud_rank_agree(ranks, err));
@@ -190,7 +196,7 @@ void cud_sink_free(struct cud_sink *s)
     cud_writeback_stop(s->writeback);
     if (s->fd >= 0)
         close(s->fd);
-    cud_root_free(s->root);
+    cud_root_free(s);
     cud_target_close(&s->target);
     free(s->name);
     free(s);

@@ -10,6 +10,7 @@
 
 #include "plan.h"
 #include "rank.h"
+#include "rank_lane.h"
 #include "stats.h"
 
 struct cud_sink;
@@ -18,6 +19,9 @@ struct cud_sink_facts {
     const char *path;                      /* absolute; "-": stdout (never direct); "none" */
     const char *result;                    /* absolute; "-", "none" */
     bool force, direct;
+    const struct cud_lane_kind *lane;      /* the root way: how rows go to rank 0; from where, if it takes them from a device */
+    const struct cud_device *device;
+    struct cud_dev *dev;
     const struct cud_plan *plan;           /* outlives the sink; for stdout it is ordered */
     const unsigned char *head;             /* the bytes in front of the first element */
     size_t head_bytes;
@@ -43,6 +47,8 @@ enum cud_status cud_sink_check(const struct cud_sink_facts *facts, struct cud_er
 /* Any thread, when not cud_sink_by_main: rows at their place.  Starts writeback early.  "none": does nothing. */
 enum cud_status cud_sink_write(struct cud_sink *sink, uint64_t row0, uint64_t rows, const void *bytes, struct cud_err *err);
 bool cud_sink_by_main(const struct cud_sink *sink);   /* windows must be given to cud_sink_pass by the main thread instead */
+
+bool cud_sink_from_device(const struct cud_sink *sink);       /* the bytes of cud_sink_pass must be device memory */
 
 /* Main thread, when cud_sink_by_main: hands a finished window of the plan on; with an ordered plan, this rank's windows in
  * their order.  Not blocking: *taken says that the window is being sent or written (`bytes` and `forest` stay untouched until

@@ -15,6 +15,9 @@ struct cud_sink {
     bool to_stdout;
     int me, count;
     struct cud_ranks *ranks;
+    const struct cud_lane_kind *kind;
+    const struct cud_device *device;
+    struct cud_dev *dev;
     const struct cud_plan *plan;
     uint64_t head_bytes, row_bytes, rows;
     int fd;                                /* -1: none */
@@ -31,6 +34,8 @@ enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes
 
 /* head: written to stdout ahead of all else. */
 enum cud_status cud_root_make(struct cud_sink *s, const unsigned char *head, struct cud_err *err);
-void cud_root_free(struct cud_root *r);    /* NULL is fine */
+/* Collective, where there are several ranks: the lane. */
+enum cud_status cud_root_open(struct cud_sink *s, struct cud_err *err);
+void cud_root_free(struct cud_sink *s);    /* where there is none: nothing */
 
 #endif

@@ -1,7 +1,7 @@
 /* The root way: windows to rank 0, in pieces, a head ahead of each.
  *
- * A sender sends a head and, right behind it, the piece's bytes; of these at most FLIGHT are under way.  Rank 0 takes a head
- * only when it has a place for the piece, and only then posts the receive: what waits for it waits in the sender's own memory.
+ * A sender sends the piece's bytes, on the lane, and a head, by MPI; of these at most FLIGHT are under way.  Rank 0 takes a head
+ * only when it has a place for the piece, and only then asks for the bytes: what waits for it waits in the sender's own memory.
  * Each sender ends with a last head, which says how it ended. */
 #include <assert.h>
 #include <errno.h>
@@ -36,15 +36,15 @@ struct held {                              /* a window handed over */
 
 struct ring { unsigned first, n; };        /* of an array: the oldest, and how many */
 
-enum piece_state { PIECE_HEAD, PIECE_BYTES, PIECE_THERE };
+enum piece_state { PIECE_HEAD, PIECE_TOLD, PIECE_BYTES, PIECE_THERE };   /* TOLD: the head is there, bytes not asked for */
 
 /* A piece under way.  On rank 0: one that comes, or a window of its own (bytes is then the window's). */
 struct piece {
     enum piece_state state;
-    struct cud_message *head_message, *bytes_message;
+    unsigned place;                        /* its own, on the lane */
+    struct cud_message *head_message;
     char *head;                            /* HEAD_MAX bytes */
-    char *buffer;                          /* PIECE bytes or less; rank 0 */
-    const char *bytes;
+    const char *bytes;                     /* rank 0 */
     uint64_t put;                          /* bytes of it already in stdout */
     int from;
     bool own;                              /* rank 0's */
@@ -59,6 +59,7 @@ struct cud_root {
     uint64_t passed;                       /* windows, in all */
     uint64_t mine;                         /* windows this rank must pass */
 
+    struct cud_lane *lane;                 /* NULL: no other ranks */
     struct piece piece[FLIGHT];
     struct ring flying;
 
@@ -87,16 +88,20 @@ static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- made and freed */
 
+/* Bytes of the longest piece. */
+static uint64_t piece_bytes(const struct cud_sink *s)
+{
+    return min64(PIECE, min64(s->plan->window_units * s->plan->unit_rows, s->rows) * s->row_bytes);
+}
+
 enum cud_status cud_root_make(struct cud_sink *s, const unsigned char *head, struct cud_err *err)
 {
     const struct cud_plan *plan = s->plan;
     struct cud_root *r = s->root = calloc(1, sizeof *r);
     bool good = r != NULL;
-    uint64_t bytes = min64(PIECE, min64(plan->window_units * plan->unit_rows, s->rows) * s->row_bytes);
-    for (int i = 0; good && i < FLIGHT; i++) {
+    for (unsigned i = 0; good && i < FLIGHT; i++) {
+        r->piece[i].place = i;
         good = (r->piece[i].head = calloc(1, HEAD_MAX)) != NULL;
-        if (good && s->me == 0 && s->count > 1)
-            good = (r->piece[i].buffer = malloc(bytes + 1)) != NULL;
     }
     if (good && s->me == 0 && s->to_stdout && (good = (r->first = malloc(s->head_bytes + 1)) != NULL))
         memcpy(r->first, head, s->head_bytes);
@@ -108,16 +113,24 @@ enum cud_status cud_root_make(struct cud_sink *s, const unsigned char *head, str
     return CUD_OK;
 }
 
-/* Buffers that MPI may still read or fill stay where they are. */
-void cud_root_free(struct cud_root *r)
+enum cud_status cud_root_open(struct cud_sink *s, struct cud_err *err)
 {
+    const struct cud_lane_facts facts = { .device = s->device, .dev = s->dev, .places = FLIGHT, .bytes = piece_bytes(s),
+                                          .tag = TAG_BYTES };
+    return s->kind->open(s->ranks, &facts, &s->root->lane, err);
+}
+
+/* A head that MPI may still read or fill stays where it is. */
+void cud_root_free(struct cud_sink *s)
+{
+    struct cud_root *r = s->root;
     if (!r)
         return;
     for (int i = 0; i < FLIGHT; i++)
-        if (!r->piece[i].head_message && !r->piece[i].bytes_message) {
+        if (!r->piece[i].head_message)
             free(r->piece[i].head);
-            free(r->piece[i].buffer);
-        }
+    if (r->lane)
+        s->kind->close(r->lane);
     free(r->first);
     free(r);
 }
@@ -170,15 +183,15 @@ static enum cud_status send_piece(struct cud_sink *s, const struct head *head, c
     *head_of(p) = *head;
     if (forest)
         memcpy(p->head + sizeof *head, forest, head->forest);
-    TRY(cud_rank_send(s->ranks, 0, TAG_HEAD, p->head, sizeof *head + head->forest, &p->head_message, err));
-    r->flying.n++;
     if (head->bytes)
-        TRY(cud_rank_send(s->ranks, 0, TAG_BYTES, bytes, head->bytes, &p->bytes_message, err));
+        TRY(s->kind->send(r->lane, p->place, bytes, head->bytes, err));
+    r->flying.n++;
+    TRY(cud_rank_send(s->ranks, 0, TAG_HEAD, p->head, sizeof *head + head->forest, &p->head_message, err));
 done:
     return status;
 }
 
-/* The next piece of the window whose turn it is. */
+/* The next piece of the window whose turn it is.  Its head goes behind its bytes: once rank 0 asks for them they must come. */
 static enum cud_status send_next(struct cud_sink *s, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -204,16 +217,16 @@ static enum cud_status send_end(struct cud_sink *s, struct cud_err *err)
 }
 
 /* The oldest pieces that have left. */
-static enum cud_status sent_pieces(struct cud_root *r, bool *idle, struct cud_err *err)
+static enum cud_status sent_pieces(struct cud_sink *s, bool *idle, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
+    struct cud_root *r = s->root;
     while (r->flying.n) {
         struct piece *p = piece_at(r, 0);
         bool head = true, bytes = true;
         if (p->head_message)
             TRY(cud_message_test(&p->head_message, &head, err));
-        if (p->bytes_message)
-            TRY(cud_message_test(&p->bytes_message, &bytes, err));
+        TRY(s->kind->test(r->lane, p->place, &bytes, err));
         if (!head || !bytes)
             break;
         r->given += head_of(p)->rows > 0;  /* windows leave in the order they came */
@@ -228,8 +241,12 @@ static enum cud_status sender_turn(struct cud_sink *s, bool *idle, bool *done, s
 {
     enum cud_status status = CUD_OK;
     struct cud_root *r = s->root;
-    TRY(sent_pieces(r, idle, err));
+    bool ready = true;
+    TRY(sent_pieces(s, idle, err));
     while (!r->over && r->flying.n < FLIGHT && r->started < r->holding.n) {
+        TRY(s->kind->ready(r->lane, &ready, err));
+        if (!ready)
+            break;
         TRY(send_next(s, err));
         *idle = false;
     }
@@ -248,7 +265,6 @@ static struct piece *piece_new(struct cud_root *r)
     struct piece *p = piece_at(r, r->flying.n++);
     p->put = 0;
     p->own = false;
-    p->bytes = p->buffer;
     return p;
 }
 
@@ -327,11 +343,25 @@ static enum cud_status take_head(struct cud_sink *s, struct piece *p, struct cud
         return CUD_OK;
     }
     r->next += head->rows > 0;
-    p->state = head->bytes ? PIECE_BYTES : PIECE_THERE;
-    if (head->bytes)
-        TRY(cud_rank_receive(s->ranks, p->from, TAG_BYTES, p->buffer, head->bytes, &p->bytes_message, err));
+    p->state = head->bytes ? PIECE_TOLD : PIECE_THERE;
     if (head->forest && !r->over)
         TRY(cud_grove_add(grove, (const struct cud_forest *)(const void *)(p->head + sizeof *head), err));
+done:
+    return status;
+}
+
+/* *ready: the lane takes more; once it does not, later pieces wait for this one. */
+static enum cud_status take_bytes(struct cud_sink *s, struct piece *p, bool *ready, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_lane *lane = s->root->lane;
+    if (*ready)
+        TRY(s->kind->ready(lane, ready, err));
+    if (!*ready)
+        return CUD_OK;
+    TRY(s->kind->receive(lane, p->place, p->from, head_of(p)->bytes, err));
+    p->bytes = s->kind->bytes(lane, p->place);
+    p->state = PIECE_BYTES;
 done:
     return status;
 }
@@ -340,20 +370,23 @@ static enum cud_status take_pieces(struct cud_sink *s, struct cud_grove *grove, 
 {
     enum cud_status status = CUD_OK;
     struct cud_root *r = s->root;
+    bool ready = true;
     for (unsigned i = 0; i < r->flying.n; i++) {
         struct piece *p = piece_at(r, i);
-        struct cud_message **m = p->state == PIECE_HEAD ? &p->head_message : &p->bytes_message;
+        const enum piece_state before = p->state;
         bool done = false;
-        if (!*m)
-            continue;
-        TRY(cud_message_test(m, &done, err));
-        if (!done)
-            continue;
-        *idle = false;
-        if (p->state == PIECE_HEAD)
-            TRY(take_head(s, p, grove, err));
-        else
-            p->state = PIECE_THERE;
+        if (p->state == PIECE_HEAD) {
+            TRY(cud_message_test(&p->head_message, &done, err));
+            if (done)
+                TRY(take_head(s, p, grove, err));
+        }
+        if (p->state == PIECE_TOLD) {
+            TRY(take_bytes(s, p, &ready, err));
+        } else if (p->state == PIECE_BYTES) {
+            TRY(s->kind->test(r->lane, p->place, &done, err));
+            p->state = done ? PIECE_THERE : PIECE_BYTES;
+        }
+        *idle = *idle && !done && p->state == before;
     }
 done:
     return status;
@@ -457,4 +490,6 @@ void cud_sink_give_up(struct cud_sink *s, enum cud_status status)
         return;
     s->root->over = true;
     s->root->status = status;
+    if (s->root->lane)
+        s->kind->give_up(s->root->lane);
 }

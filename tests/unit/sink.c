@@ -154,6 +154,61 @@ enum cud_status cud_message_test(struct cud_message **m, bool *done, struct cud_
     return CUD_OK;
 }
 
+/* A lane that is ready now and then. */
+struct cud_lane {
+    struct cud_ranks *ranks;
+    int tag;
+    unsigned turns;
+    struct { struct cud_message *message; char *bytes; } place[8];
+};
+
+static enum cud_status lane_open(struct cud_ranks *r, const struct cud_lane_facts *facts, struct cud_lane **lane, struct cud_err *err)
+{
+    struct cud_lane *l = *lane = calloc(1, sizeof *l);
+    l->ranks = r;
+    l->tag = facts->tag;
+    for (unsigned i = 0; i < facts->places; i++)
+        l->place[i].bytes = malloc(facts->bytes + 1);
+    return cud_rank_agree(r, err);
+}
+
+static void lane_close(struct cud_lane *l)
+{
+    for (unsigned i = 0; l && i < 8; i++)
+        free(l->place[i].bytes);
+    free(l);
+}
+
+static enum cud_status lane_ready(struct cud_lane *l, bool *ready, struct cud_err *err)
+{
+    (void)err;
+    *ready = l->turns++ % 3 == 2;
+    return CUD_OK;
+}
+
+static enum cud_status lane_send(struct cud_lane *l, unsigned place, const void *bytes, size_t n, struct cud_err *err)
+{
+    return cud_rank_send(l->ranks, 0, l->tag, bytes, n, &l->place[place].message, err);
+}
+
+static enum cud_status lane_receive(struct cud_lane *l, unsigned place, int from, size_t n, struct cud_err *err)
+{
+    return cud_rank_receive(l->ranks, from, l->tag, l->place[place].bytes, n, &l->place[place].message, err);
+}
+
+static enum cud_status lane_test(struct cud_lane *l, unsigned place, bool *done, struct cud_err *err)
+{
+    struct cud_message **const m = &l->place[place].message;
+    *done = true;
+    return *m ? cud_message_test(m, done, err) : CUD_OK;
+}
+
+static const char *lane_bytes(const struct cud_lane *l, unsigned place) { return l->place[place].bytes; }
+static void lane_give_up(struct cud_lane *l) { (void)l; }
+
+static const struct cud_lane_kind lane = { .name = "test", .open = lane_open, .close = lane_close, .ready = lane_ready, .send = lane_send,
+                                           .receive = lane_receive, .test = lane_test, .bytes = lane_bytes, .give_up = lane_give_up };
+
 /* ---- a run */
 
 static struct scene {
@@ -265,8 +320,9 @@ static void *rank_run(void *arg)
     struct cud_sink *sink = NULL;
     char result[256];
     snprintf(result, sizeof result, scene.path[0] == '/' ? "%s.json" : "none", scene.path);
-    struct cud_sink_facts facts = { .path = scene.path, .result = result, .force = scene.force, .direct = scene.direct, .plan = &plan,
-                                    .head = head, .head_bytes = sizeof head - 1, .row_bytes = scene.row_bytes, .rows = scene.rows };
+    struct cud_sink_facts facts = { .path = scene.path, .result = result, .force = scene.force, .direct = scene.direct,
+                                    .lane = &lane, .plan = &plan, .head = head, .head_bytes = sizeof head - 1,
+                                    .row_bytes = scene.row_bytes, .rows = scene.rows };
     if (cud_sink_open(&facts, r, &sink, &err) == CUD_OK) {
         stream(sink, r->me, &err);
         outcome[r->me] = err;
