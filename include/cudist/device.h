@@ -16,7 +16,7 @@ struct cud_device_facts {                  /* plain bytes: sent between ranks */
     char name[64];                         /* "NVIDIA H200", "cpu" */
     char uuid[48];                         /* what tells two devices apart on any host; "" on the CPU */
     char kind[64];                         /* results of vendor libraries may differ between kinds: "sm_90", "x86-64-v4" */
-    char pci[24];                          /* where it is plugged in: "0000:17:00.0"; "" on the CPU */
+    char pci[24];                          /* where it is plugged in, slices of one GPU alike: "0000:17:00.0"; "" on the CPU */
     uint64_t bytes_total, bytes_free;      /* 0: host memory */
 };
 
@@ -44,6 +44,8 @@ struct cud_device {
     enum cud_status (*launch)(struct cud_stream *stream, const struct cud_kernel *kernel, const struct cud_call *call,
                               struct cud_err *err);
     enum cud_status (*wait)(struct cud_stream *stream, struct cud_err *err);   /* until all that is queued is done */
+    enum cud_status (*ready)(struct cud_stream *stream, bool *ready, struct cud_err *err);       /* is it?  Does not wait */
+    void *(*native)(struct cud_stream *stream);                       /* what vendors' libraries take: a cudaStream_t; NULL: none */
 
     /* Multiplies matrices by a vendor's library, or NULL where there is none.  why says what was missing. */
     const struct cud_gemm *(*gemm)(struct cud_dev *dev, char why[200]);

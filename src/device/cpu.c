@@ -92,6 +92,19 @@ static enum cud_status wait_for(struct cud_stream *s, struct cud_err *err)
     return CUD_OK;
 }
 
+static enum cud_status ready(struct cud_stream *s, bool *is_ready, struct cud_err *err)
+{
+    (void)s, (void)err;
+    *is_ready = true;
+    return CUD_OK;
+}
+
+static void *native(struct cud_stream *s)
+{
+    (void)s;
+    return NULL;
+}
+
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
     (void)dev;
@@ -102,5 +115,5 @@ extern const struct cud_device cud_device_cpu;
 const struct cud_device cud_device_cpu = {
     .name = "cpu", .shared = true, .count = count, .identify = facts, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
-    .put = copy, .get = copy, .launch = launch, .wait = wait_for, .gemm = gemm,
+    .put = copy, .get = copy, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
 };

@@ -210,6 +210,15 @@ done:
     return status;
 }
 
+static enum cud_status ready(struct cud_stream *s, bool *is_ready, struct cud_err *err)
+{
+    const cudaError_t code = cudaStreamQuery(s->stream);
+    *is_ready = code == cudaSuccess;
+    return check_queue(s, code == cudaErrorNotReady ? cudaSuccess : code, "working on it", err);
+}
+
+static void *native(struct cud_stream *s) { return s->stream; }
+
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
     struct cud_device_facts f;
@@ -224,5 +233,5 @@ extern const struct cud_device cud_device_cuda;
 const struct cud_device cud_device_cuda = {
     .name = "cuda", .shared = false, .count = count, .identify = identify, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
-    .put = put, .get = get, .launch = launch, .wait = wait_for, .gemm = gemm,
+    .put = put, .get = get, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
 };
