@@ -30,6 +30,7 @@ AS_IF([test $cud_have_cuda = yes], [
   cud_with=", cuda"
   AC_DEFINE([HAVE_CUDA], [1], [Define if the CUDA backend is built])
   AS_IF([test -f "$cud_dir/lib64/libcudart_static.a"], [cud_lib=$cud_dir/lib64], [cud_lib=$cud_dir/targets/x86_64-linux/lib])
+  AC_SUBST([CUDA_LIBDIR], [$cud_lib])
   AC_SUBST([CUDA_LIBS], ["-L$cud_lib -lcudart_static -ldl -lrt -lpthread"])
   AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cud_dir/include"])])
 AM_CONDITIONAL([HAVE_CUDA], [test $cud_have_cuda = yes])

@@ -1,9 +1,19 @@
 /* The stand-in for NCCL: ranks are processes, and what each sees is checked. */
 #include <nccl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cudaemu/check.h"
+#include "device/nccl.h"
+
+/* What cudist says of NCCL is what nccl.h says. */
+_Static_assert(sizeof(struct cud_nccl_id) == sizeof(ncclUniqueId), "unique id");
+_Static_assert(offsetof(struct cud_nccl_config, magic) == offsetof(ncclConfig_t, magic), "configuration");
+_Static_assert(offsetof(struct cud_nccl_config, version) == offsetof(ncclConfig_t, version), "configuration");
+_Static_assert(offsetof(struct cud_nccl_config, blocking) == offsetof(ncclConfig_t, blocking), "configuration");
+_Static_assert((int)CUD_NCCL_DONE == (int)ncclSuccess && (int)CUD_NCCL_REMOTE_ERROR == (int)ncclRemoteError &&
+               (int)CUD_NCCL_IN_PROGRESS == (int)ncclInProgress && (int)CUD_NCCL_CHAR == (int)ncclChar, "codes");
 
 enum { BIG = 3000000, LATE = 30 };
 
