@@ -3,6 +3,7 @@
 #include <string.h>
 #include "program.h"
 #include "registry.h"
+#include "text.h"
 
 #define PIECE_ELEMS 16384                  /* on a shared device steps follow one another over so many elements of the widest
                                             * row at a time (or one unit), so that they find them in the core's own cache */
@@ -82,7 +83,8 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
     TRY(find_kernel(l, "convert", &l->convert, err));
     TRY(find_kernel(l, "stats", &l->stats, err));
     for (size_t i = 0; i < program->steps; i++) {
-        snprintf(l->label[i], sizeof l->label[i], "step %zu (%.230s)", i + 1, program->step[i].text);
+        char shown[CUD_TEXT_SHOWN];
+        snprintf(l->label[i], sizeof l->label[i], "step %zu (%s)", i + 1, cud_text_shown(program->step[i].text, shown));
         TRY(find_kernel(l, program->step[i].kernel->name, &l->kernel[i], err));
         for (size_t k = 0; k < program->step[i].arrays; k++)
             if ((status = load_array(l, &program->step[i], k, &l->array[i][k], err)) != CUD_OK) {

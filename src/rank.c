@@ -39,7 +39,7 @@ int cud_ranks_finish(struct cud_ranks *r, int code)
     cud_watchdog_line(r->watchdog, "cudist: rank %d (host %s) waited in vain for the other ranks to end MPI; the job ends "
                       "(--timeout %g)\n", me, r->host, r->timeout);
     cud_watchdog_beat(r->watchdog);
-    MPI_Finalize();
+    cud_ranks_end_mpi();
     cud_watchdog_stop(r->watchdog);
     cud_mail_free(r);
     while (r->spare) {

@@ -106,4 +106,6 @@ void cud_ranks_excuse(struct cud_ranks *r, double now);
 /* The watchdog's line, as things are now. */
 void cud_ranks_line(struct cud_ranks *r);
 
+void cud_ranks_end_mpi(void);               /* MPI_Finalize, in safety */
+
 #endif

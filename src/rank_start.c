@@ -153,7 +153,7 @@ enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **rank
     MPI_Comm_size(MPI_COMM_WORLD, &r->count);
     if (r->count == 1 && expected > 1) {
         up = false;
-        MPI_Finalize();
+        cud_ranks_end_mpi();
         TRY(refuse_singleton(expected, err));
     }
     cud_signals_catch(launcher, r->me == 0);

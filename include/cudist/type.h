@@ -40,7 +40,8 @@ uint64_t cud_shape_cols(const struct cud_shape *s);              /* elements a r
  * product of some of them overflows later. */
 bool cud_shape_bytes(const struct cud_shape *s, size_t elem_bytes, uint64_t *bytes);
 
-/* "1000x16" (also "1000,16" and "()"; whole numbers, one x or comma between two) to a shape, and back: "(1000, 16)", "(5,)", "()".  The text needs 32 * 22 bytes at most. */
+/* "1000x16" (also "1000,16" and "()"; whole numbers, one x or comma between two) to a shape, and back: "(1000, 16)", "(5,)",
+ * "()".  The text needs 32 * 22 bytes at most. */
 enum cud_status cud_shape_parse(const char *text, struct cud_shape *s, struct cud_err *err);
 #define CUD_SHAPE_TEXT 720
 const char *cud_shape_text(const struct cud_shape *s, char text[CUD_SHAPE_TEXT]);

@@ -37,7 +37,7 @@ static void test_program(void)
         {{"copy"}, CUD_I64, CUD_I64, 30, 1, 0, true, NULL},
         {{"softmax"}, CUD_F64, CUD_F64, 10, 3, 0, false, "softmax"},
         {{"sum"}, CUD_F32, CUD_F32, 10, 1, 0, false, "sum"},
-        {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false, "dense:weights=w.npy,activation=none,layout=in-out"},
+        {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false, "dense:weights=w.npy,activation=none,layout=in-out,math=f32"},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct cud_program p = {0};
