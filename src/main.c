@@ -12,6 +12,7 @@
 #include "launcher.h"
 #include "rank.h"
 #include "run.h"
+#include "signals.h"
 
 #define START_TIMEOUT 300                  /* seconds for MPI to start, on ranks that do not know the job yet */
 
@@ -97,8 +98,9 @@ int main(int argc, char **argv)
     struct cud_err err = {0};
     int rank, count, code;
     const bool stdout_closed = fill_descriptors();
-    signal(SIGPIPE, SIG_IGN);              /* a write's own error says more */
     cud_launcher_guess(&rank, &count);
+    cud_signals_catch(rank == 0);
+    signal(SIGPIPE, SIG_IGN);              /* a write's own error says more */
     if (rank == 0 && cud_job_read(argc, argv, &job, &err) == CUD_OK)
         (void)say_text(&job, &err);
     if (err.status == CUD_OK && stdout_closed && rank == 0 && job.action == CUD_RUN &&

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "rank_own.h"
-#include "signals.h"
 
 void cud_ranks_timeout(struct cud_ranks *r, double seconds)
 {
@@ -15,6 +15,8 @@ void cud_ranks_timeout(struct cud_ranks *r, double seconds)
     for (int i = 0; r->peer && i < r->count; i++)
         r->peer[i].heard = now;
     cud_ranks_line(r);
+    cud_seen_now(&r->seen);
+    atomic_store(&r->seen.limit_ms, r->count > 1 ? (long long)(1000 * r->timeout) : 0);
     cud_watchdog_limit(r->watchdog, r->timeout > 0 ? r->timeout + 5 : 0);
 }
 
@@ -33,6 +35,7 @@ void cud_ranks_phase(struct cud_ranks *r, enum cud_phase phase)
 int cud_ranks_finish(struct cud_ranks *r, int code)
 {
     const int me = r->me;
+    cud_signals_ignore();                  /* what there was to say is said */
     r->mine.report.phase = CUD_PHASE_END;
     cud_mail_end(r);
     /* A peer that dies now can keep MPI_Finalize waiting: only the watchdog is left to see that. */
@@ -68,6 +71,18 @@ _Noreturn void cud_ranks_abort(struct cud_ranks *r, const struct cud_err *err)
     end_job(r, err->status ? err->status : CUD_EFAILED);
 }
 
+/* The launcher will send TERM to rank 0, which would say so; unless it is stuck, it hears in time that it need not. */
+static void tell_zero(struct cud_ranks *r)
+{
+    const double until = cud_now() + 0.5;
+    r->mine.ending = 1;
+    r->urgent = true;
+    while (r->me != 0 && !r->answer.ending && cud_now() < until) {
+        cud_mail_turn(r, cud_now());
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 _Noreturn void cud_ranks_end(struct cud_ranks *r, const char *format, ...)
 {
     char text[1024];
@@ -75,7 +90,11 @@ _Noreturn void cud_ranks_end(struct cud_ranks *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    cud_say(-1, "%s", text);
+    if (!r->ending) {                      /* else MPI has failed while this rank told of its end */
+        r->ending = true;
+        cud_say(-1, "%s", text);
+        tell_zero(r);
+    }
     end_job(r, CUD_EFAILED);
 }
 

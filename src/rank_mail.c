@@ -23,6 +23,8 @@ static void note(struct cud_ranks *r, const struct cud_letter *letter)
         r->signal = -1;
     if (status != CUD_OK && status != CUD_ESTOPPED)
         r->failed = true;
+    if (letter->ending)
+        cud_signals_hush();
 }
 
 /* ---- rank 0 */
@@ -40,7 +42,7 @@ static void answer(struct cud_ranks *r, int rank)
         return;
     peer->answer = (struct cud_answer){
         .report = r->mine.report, .signal = r->signal, .failed = r->failed, .meeting = r->mine.meeting,
-        .bye = peer->letter.bye};
+        .bye = peer->letter.bye, .ending = peer->letter.ending};
     memcpy(peer->answer.device, r->mine.device, sizeof peer->answer.device);
     CUD_MPI(r, MPI_Isend(&peer->answer, sizeof peer->answer, MPI_BYTE, rank, TAG_ANSWER, r->mail, &peer->request));
     peer->owed = false;

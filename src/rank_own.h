@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include "clock.h"
 #include "rank.h"
+#include "signals.h"
 #include "watchdog.h"
 
 #define CUD_MESSAGE_PIECE ((size_t)1 << 30)          /* bytes; MPI counts in int, and long messages are where MPIs have bugs */
@@ -16,7 +17,8 @@ struct cud_letter {
     uint64_t meetings, messages;           /* collectives entered, messages completed */
     int32_t signal;                        /* that asked this rank to stop, or 0 */
     int16_t meeting;                       /* the rank waits in a collective */
-    int16_t bye;                           /* this is the last one */
+    int8_t bye;                            /* this is the last one */
+    int8_t ending;                         /* this rank has said why the job ends, and ends it */
     char device[64];
 };
 
@@ -26,7 +28,7 @@ struct cud_answer {
     int32_t signal;                        /* the job is to stop: 0, or the signal; -1: unknown */
     int32_t failed;                        /* a rank has failed */
     int32_t meeting;                       /* rank 0 waits in a collective */
-    int32_t bye;                           /* the answer to a last letter */
+    int32_t bye, ending;                   /* as in the letter that this answers */
     char device[64];
 };
 
@@ -54,6 +56,7 @@ struct cud_ranks {
     size_t piece;                          /* bytes a message at most */
 
     double timeout;                        /* seconds; 0: never */
+    struct cud_seen seen;                  /* for the signals' handlers */
     double last, here;                     /* when turn was called last; since when so often that others can be judged */
     double lined, judged;                  /* when the watchdog's line was made, when others were judged */
     double moved, all_moved;               /* when this rank's report changed; on rank 0: when any rank's did */
@@ -61,6 +64,7 @@ struct cud_ranks {
     struct cud_letter mine;                /* what the next letter says */
     int signal;                            /* the job is to stop: as in cud_answer */
     bool failed;                           /* some rank has */
+    bool ending;                           /* this rank ends the job */
 
     /* rank 0 */
     struct cud_peer *peer;

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "rank_own.h"
-#include "signals.h"
 
 /* How many ranks the launcher says there are; 0: it does not say.  SLURM_NTASKS is the job's, not the step's, and legal runs
  * differ from it. */
@@ -47,6 +46,7 @@ static int hint_start(long expected)
     const pid_t child = fork();
     if (child == 0) {
         char word;
+        cud_signals_default();
         close(ends[1]);
         if (read(ends[0], &word, 1) == 0)
             cud_say(-1, "MPI did not start: the launcher offers nothing that it knows; " CURE);
@@ -156,7 +156,8 @@ enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **rank
         cud_ranks_end_mpi();
         TRY(refuse_singleton(expected, err));
     }
-    cud_signals_catch(launcher, r->me == 0);
+    cud_seen_now(&r->seen);
+    cud_signals_run(launcher, r->me == 0, &r->seen);
     TRY(cud_watchdog_start(&r->watchdog, err));
     TRY(find_ranks(r, err));
     cud_ranks_timeout(r, FIRST_TIMEOUT);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <time.h>
 #include "rank_own.h"
-#include "signals.h"
 
 static void look_for_signals(struct cud_ranks *r)
 {
@@ -21,6 +20,7 @@ void cud_ranks_turn(struct cud_ranks *r)
     if (now - r->last > gap)
         cud_ranks_excuse(r, now);
     r->last = now;
+    cud_seen_now(&r->seen);
     cud_watchdog_beat(r->watchdog);
     look_for_signals(r);
     cud_mail_turn(r, now);

@@ -8,6 +8,7 @@
 #include "prepare.h"
 #include "result.h"
 #include "run.h"
+#include "signals.h"
 #include "sink.h"
 
 enum { TAG_SIZE = 101, TAG_FORESTS = 102 };     /* apart from the sink's */
@@ -184,6 +185,7 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     memcpy(facts.started, r->started, sizeof facts.started);
     TRY(cud_result_json(&facts, &json, &n, err));
     TRY(cud_sink_commit(r->sink, json, n, err));
+    cud_signals_ignore();                  /* it is done */
     if (job->verbose >= 0) {
         warn(&summary, &r->p.program);
         FILE *const to = strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout;
@@ -299,6 +301,8 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
         goto done;
     }
     TRY(stream(&r, err));
+    cud_signals_finish();                  /* a run that has all its rows is not stopped half way into its commit: */
+    TRY(cud_rank_agree(ranks, err));       /* it begins when no rank would end at once any more */
     if (me == 0)
         (void)finish(&r, err);
     TRY(cud_rank_agree(ranks, err));

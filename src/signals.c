@@ -2,14 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "clock.h"
 #include "cudist/err.h"
 #include "signals.h"
 #include "watchdog.h"
 
+#define QUIET_MS 5000
+
 /* A handler has no argument of ours, so this is what it knows; only it writes `asked` and `ints`. */
 static struct {
     volatile sig_atomic_t asked, ints;
-    bool at_once, speaks;
+    bool speaks;
+    const struct cud_seen *seen;
 } state;
 
 enum cud_launcher cud_signals_launcher(void)
@@ -33,10 +37,33 @@ const char *cud_signals_name(int signal)
     }
 }
 
-/* Async-signal-safe: write and _exit only. */
-static _Noreturn void end_now(int signal)
+static long long now_ms(void) { return (long long)(1000 * cud_now()); }
+
+static bool is_late(const struct cud_seen *seen, long long now)
 {
-    if (state.speaks) {
+    const long long limit = atomic_load(&seen->limit_ms);
+    return limit > 0 && now - atomic_load(&seen->ms) > limit;
+}
+
+/* The launcher's TERM for what the others said comes a moment after its CONT. */
+void cud_seen_now(struct cud_seen *seen)
+{
+    const long long now = now_ms();
+    if (is_late(seen, now))
+        atomic_store(&seen->quiet_ms, now + QUIET_MS);
+    atomic_store(&seen->ms, now);
+}
+
+static bool was_away(void)
+{
+    const long long now = now_ms();
+    return state.seen && (is_late(state.seen, now) || now < atomic_load(&state.seen->quiet_ms));
+}
+
+/* Async-signal-safe: clock_gettime, write and _exit only. */
+static void end_now(int signal)
+{
+    if (state.speaks && !was_away()) {
         const char *name = cud_signals_name(signal);
         char line[64] = "cudist: stopped at once by ";
         size_t n = strlen(line), m = strlen(name);
@@ -47,37 +74,60 @@ static _Noreturn void end_now(int signal)
     _exit(CUD_ESTOPPED);
 }
 
-static void handle(int signal)
+static void end_silently(int signal)
 {
-    bool hurry = signal == SIGINT || signal == SIGTERM;
+    (void)signal;
+    _exit(CUD_ESTOPPED);
+}
+
+static void ask(int signal)
+{
     if (signal == SIGINT)
         state.ints = state.ints + 1;
-    if ((hurry && state.at_once) || state.ints > 1)
+    if (state.ints > 1)
         end_now(signal);
     if (!state.asked)
         state.asked = signal;
 }
 
-void cud_signals_catch(enum cud_launcher launcher, bool speaks)
+static void set(const int *signals, size_t n, void (*handler)(int))
 {
-    static const int caught[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
-    state.at_once = launcher == CUD_BY_MPIRUN;
-    state.speaks = speaks;
-
-    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
-        sigaction(caught[i], NULL, &before);
-        if (caught[i] == SIGINT && before.sa_handler == SIG_IGN)
+    for (size_t i = 0; i < n; i++) {
+        sigaction(signals[i], NULL, &before);
+        if (signals[i] == SIGINT && before.sa_handler == SIG_IGN)
             continue;                      /* a shell's background job: the terminal's INT is not for it */
-        sigaction(caught[i], &action, NULL);
+        sigaction(signals[i], &action, NULL);
     }
 }
 
-void cud_signals_ignore(void)
+static const int hurried[] = {SIGINT, SIGTERM}, patient[] = {SIGUSR1, SIGUSR2, SIGXCPU};
+#define SET(signals, handler) set(signals, sizeof(signals) / sizeof *(signals), handler)
+
+void cud_signals_catch(bool speaks)
 {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
+    state.speaks = speaks;
+    SET(hurried, end_now);
+    SET(patient, end_now);
+}
+
+void cud_signals_run(enum cud_launcher launcher, bool speaks, const struct cud_seen *seen)
+{
+    state.speaks = speaks;
+    state.seen = seen;
+    SET(hurried, launcher == CUD_BY_MPIRUN ? end_now : ask);
+    SET(patient, ask);
+}
+
+void cud_signals_finish(void) { SET(hurried, ask); }
+void cud_signals_hush(void) { SET(hurried, end_silently); }
+void cud_signals_ignore(void) { SET(hurried, SIG_IGN); }
+
+void cud_signals_default(void)
+{
+    SET(hurried, SIG_DFL);
+    SET(patient, SIG_DFL);
 }
 
 int cud_signals_asked(void)

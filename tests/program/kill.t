@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Runs that are killed at any point: nothing is lost, and the same command again is right.
+"""Runs that are killed, or told to stop, at any point: nothing is lost, the same command again is right, and a run that has all its
+rows is not stopped any more.
 
 CUDIST names the program; tests/cudist-fault beside it is the same with tests/fault.c, which sends it a signal at the nth call of a
 function.  CUDIST_TEST_SET=long tries every call."""
-import concurrent.futures, os, shutil, subprocess, sys, tempfile
+import concurrent.futures, os, shutil, signal, subprocess, sys, tempfile, time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ranks_job import MPIRUN, find_ranks, stat
 
 CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
 FAULT = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-fault")
@@ -71,6 +76,56 @@ def at_each_call(call, step, result):
     ok(None in said and tried and not any(tried), f"killed at each of {len(tried)} calls of {call}, --result {result}", "".join(tried))
 
 
+def lines(err):
+    return [line for line in err.splitlines() if line.startswith("cudist: ")]
+
+
+def wait_until(true):
+    end = time.monotonic() + 30
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def told_late(call, n, what, to):
+    """Rank 0 stands still at its nth call; then what is told to a rank, or to all by way of the launcher, comes too late."""
+    folder = tempfile.mkdtemp(dir=TOP)
+    job = subprocess.Popen([*MPIRUN, "-np", "2", FAULT, "-q", IN, "-k", "copy", "-o", "o.npy"], cwd=folder, stdin=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, text=True, env=dict(ENV, CUDIST_TEST_FAIL=f"{call}:{n}:STOP@0"))
+    ranks = {}
+
+    def stands():
+        ranks.update(find_ranks(job.pid))
+        return 0 in ranks and stat(ranks[0])[0] == "T"
+
+    wait_until(stands)
+    os.kill(job.pid if to == "all" else ranks[to], what)
+    os.kill(ranks[0], signal.SIGCONT)
+    err = job.communicate(timeout=60)[1]
+    now = files(folder)
+    shutil.rmtree(folder)
+    # mpirun that was told to end says 1 whatever its ranks say.
+    good = set(now) == {"o.npy", "o.npy.json"} and now["o.npy"] == RIGHT and not lines(err) and (job.returncode == 0 or to == "all")
+    ok(good, f"{what.name} to {to} when rank 0 comes to call {n} of {call}: the run is through", f"{job.returncode} {sorted(now)}\n{err}")
+
+
+def told_early():
+    """While MPI starts, and waits for a rank that does not come."""
+    words = [*MPIRUN, "-np", "2", "sh", "-c", 'test $OMPI_COMM_WORLD_RANK = 0 || exec sleep 50; exec "$@"', "sh", CUDIST, "-q", IN]
+    job = subprocess.Popen(words + ["-o", "none"], cwd=TOP, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV)
+
+    def here():
+        try:
+            return os.readlink(f"/proc/{find_ranks(job.pid)[0]}/exe") == CUDIST
+        except (OSError, KeyError):
+            return False
+
+    wait_until(here)
+    time.sleep(0.5)
+    os.kill(find_ranks(job.pid)[0], signal.SIGTERM)
+    err = job.communicate(timeout=60)[1]
+    ok(job.returncode == 75 and lines(err) == ["cudist: stopped at once by TERM"], "TERM while MPI starts", f"{job.returncode}\n{err}")
+
+
 TOP = tempfile.mkdtemp(prefix="cudist-kill-")
 IN = os.path.join(TOP, "in.npy")
 try:
@@ -81,6 +136,10 @@ try:
         at_each_call(name, every, "o.npy.json")
         if SET == "long" or name in ("rename", "unlink"):
             at_each_call(name, every, "r.json")
+    for name, nth, signal_to_send, to in (("rename", 1, signal.SIGTERM, 0), ("rename", 2, signal.SIGTERM, 1), ("fsync", 4, signal.SIGTERM, 0),
+                                          ("fsync", 4, signal.SIGINT, 0), ("fsync", 4, signal.SIGTERM, "all")):
+        told_late(name, nth, signal_to_send, to)
+    told_early()
 finally:
     shutil.rmtree(TOP, ignore_errors=True)
 print(f"1..{count}")

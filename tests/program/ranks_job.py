@@ -108,8 +108,8 @@ def find_ranks(launcher):
 
 
 def wrong(job, rc=None, within=None, lines=None, ends=None, also=None):
-    """What is not as expected, or nothing.  lines: one pattern for each line of cudist's; "stopped at once" may follow, from
-    the launcher's TERM, and progress is no such line.  rc None: not 0.  ends: how many say what of rank.t's ends."""
+    """What is not as expected, or nothing.  lines: one pattern for each line of cudist's; where there is none,
+    "stopped at once" may come from the launcher's TERM, and progress is no such line.  rc None: not 0.  ends: how many say what of rank.t's ends."""
     if job.rc == 0 if rc is None else job.rc != rc:
         return f"exit code {job.rc}"
     if within and job.seconds > within + LATE:
@@ -118,7 +118,7 @@ def wrong(job, rc=None, within=None, lines=None, ends=None, also=None):
         return f"ranks {job.left} live on"
     got = [line for line in job.text.splitlines() if line.startswith("cudist: ") and not re.search(r" rows \(\d+ %\)", line)]
     if lines is not None:
-        rest = got if any("at once" in p for p in lines) else [g for g in got if "stopped at once by TERM" not in g]
+        rest = got if lines else [g for g in got if "stopped at once by TERM" not in g]
         if len(rest) != len(lines) or not all(re.fullmatch("cudist: " + p, g) for p, g in zip(lines, rest)):
             return f"lines {rest}, not {lines}"
     if ends:
