@@ -265,28 +265,13 @@ static enum cud_status walk(struct walk *w, struct cud_err *err)
 
 /* ---- what follows from all that */
 
-/* The suffix of a file that cudist can write, or NULL. */
-static const char *suffix_of(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    const struct cud_format *f;
-    size_t n = dot ? strlen(dot) : 0;
-    for (size_t i = 0; dot && dot > name && (f = cud_registry_format_at(i)); i++) {
-        if (!f->head)
-            continue;
-        for (const char *at = f->suffixes; *at; at += strcspn(at, " "), at += strspn(at, " "))
-            if (strcspn(at, " ") == n && strncmp(at, dot, n) == 0)
-                return dot;
-    }
-    return NULL;
-}
-
 /* in.npy: in.out.npy; random:...: random.out.npy; in.v2: in.v2.out.npy. */
 static enum cud_status default_output(const char *input, char **output, struct cud_err *err)
 {
     bool random = strncmp(input, "random:", 7) == 0;
     const char *name = random ? "random" : strrchr(input, '/') + 1;
-    const char *suffix = suffix_of(name);
+    const struct cud_format *format = cud_registry_format_of(name);
+    const char *suffix = format && format->head ? cud_registry_suffix(name) : NULL;
     size_t stem = suffix ? (size_t)(suffix - name) : strlen(name), bytes = strlen(name) + sizeof ".out.npy";
     char *made = malloc(bytes);
     if (!made)

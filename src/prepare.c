@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/vfs.h>
 #include "memory.h"
 #include "pipe.h"
@@ -82,26 +83,32 @@ done:
 
 /* ---- the output */
 
-static const struct cud_format *format_by_suffix(const char *path)
+/* Of formats that can be written: ".npy .bin .raw". */
+static const char *known_suffixes(char text[128])
 {
-    const char *const slash = strrchr(path, '/'), *const dot = strrchr(slash ? slash : path, '.');
     const struct cud_format *f;
-    for (size_t i = 0; dot && (f = cud_registry_format_at(i)); i++)
-        for (const char *s = strstr(f->suffixes, dot); s; s = strstr(s + 1, dot))
-            if (f->head && (s == f->suffixes || s[-1] == ' ') && (s[strlen(dot)] == ' ' || s[strlen(dot)] == 0))
-                return f;
-    return NULL;
+    size_t n = 0;
+    for (size_t i = 0; (f = cud_registry_format_at(i)) && n < 128; i++)
+        if (f->head && *f->suffixes)
+            n += (size_t)snprintf(text + n, 128 - n, "%s%s", n ? " " : "", f->suffixes);
+    return text;
 }
 
-/* By its suffix; else as the input, if that can be written; else .npy. */
+/* By its suffix.  Without one, or with the input's own, whatever that is: as the input, if that can be written, else .npy. */
 static enum cud_status choose_format(const struct cud_job *job, struct cud_prepared *p, struct cud_err *err)
 {
+    char known[128];
+    const struct cud_format *const named = cud_registry_format_of(job->output), *const as_input = p->input.file[0].format;
+    const char *const suffix = cud_registry_suffix(job->output);
     if (strcmp(job->output, "none") == 0)
         return CUD_OK;
-    const struct cud_format *const as_input = p->input.file[0].format;
-    p->format = strcmp(job->output, "-") == 0 ? NULL : format_by_suffix(job->output);
-    if (!p->format)
+    if (named && named->head)
+        p->format = named;
+    else if (!*suffix || (as_input->head && strcasecmp(suffix, cud_registry_suffix(job->input[0])) == 0))
         p->format = as_input->head ? as_input : cud_registry_format("npy");
+    else
+        return FAIL(err, CUD_EUSAGE, "%s: no format that is called %s can be written; those that can: %s (without a suffix: as the "
+                    "input, else as .npy)", job->output, suffix, known_suffixes(known));
     return p->format->head(&p->program.out, p->head, &p->head_bytes, err);
 }
 

@@ -1,6 +1,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "registry.h"
 #include "tables.inc"
 
@@ -84,6 +85,30 @@ const struct cud_format *cud_registry_format(const char *name)
 {
     for (size_t i = 0; formats[i]; i++)
         if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+const char *cud_registry_suffix(const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path, *const dot = strrchr(name, '.');
+    return dot && dot > name ? dot : name + strlen(name);
+}
+
+/* One of the words of a list. */
+static bool among(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *s = list; *s; s += strcspn(s, " "), s += strspn(s, " "))
+        if (strcspn(s, " ") == n && strncasecmp(s, word, n) == 0)
+            return true;
+    return false;
+}
+
+const struct cud_format *cud_registry_format_of(const char *path)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (among(formats[i]->suffixes, cud_registry_suffix(path)))
             return formats[i];
     return NULL;
 }

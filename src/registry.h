@@ -19,6 +19,10 @@ const struct cud_kernel *cud_registry_kernel_at(size_t i);        /* as compiled
 
 const struct cud_format *cud_registry_format(const char *name);
 const struct cud_format *cud_registry_format_at(size_t i);
+/* The suffix of a file's name: ".npy" of a/b.npy; "" where there is none (a/b, a/.b, a.b/c). */
+const char *cud_registry_suffix(const char *path);
+/* The format that a file's suffix stands for, in upper case too; NULL: none. */
+const struct cud_format *cud_registry_format_of(const char *path);
 const struct cud_device *cud_registry_device(const char *name);   /* NULL: not built */
 
 /* The name among the n that is the fewest edits away from what was typed; NULL if none is near. */

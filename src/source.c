@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include "format/map.h"
@@ -30,27 +29,6 @@ done:
     if (fd >= 0)
         close(fd);
     return status;
-}
-
-static bool has_suffix(const char *path, const char *suffixes)
-{
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    size_t n = dot ? strlen(dot) : 0, word;
-    for (const char *s = suffixes; n && *s; s += word + strspn(s + word, " ")) {
-        word = strcspn(s, " ");
-        if (word == n && strncasecmp(s, dot, n) == 0)
-            return true;
-    }
-    return false;
-}
-
-static const struct cud_format *format_by_suffix(const char *path)
-{
-    const struct cud_format *f;
-    for (size_t i = 0; (f = cud_registry_format_at(i)) != NULL; i++)
-        if (has_suffix(path, f->suffixes))
-            return f;
-    return NULL;
 }
 
 static const struct cud_format *format_by_bytes(const char *path, const struct head *head, int least)
@@ -93,7 +71,7 @@ static enum cud_status choose(const char *path, const struct cud_given *given, c
     if ((*format = format_by_bytes(path, &head, 2)) != NULL)
         return CUD_OK;
     const char *hint = foreign(&head);
-    const struct cud_format *named = format_by_suffix(path);
+    const struct cud_format *named = cud_registry_format_of(path);
     if (named && named->sniff(path, head.bytes, head.have) == 0)
         TRY(FAIL(err, CUD_EINPUT, "%s: is named as %s but does not begin like one: %s", path, named->name,
                  hint ? hint : "if it is raw data, name it .bin"));

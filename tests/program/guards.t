@@ -30,6 +30,23 @@ def changed(how, text):
             os.unlink(name)
 
 
+def formats(sh):
+    """An output is written as its suffix says; without one, or with the input's own, as the input; else not at all."""
+    sh("$C -q x.npy -k copy -o raw.dat.bin; mv raw.dat.bin raw.dat; cp x.npy npy.dat; $C -q raw.dat --dtype f32 -k copy -o raw.npy")
+    for args in ("x.npy -o y.npz", "x.npy -o y.txt --dry-run", "x.npy -o y.NPYX", "raw.dat --dtype f32 -o y.h5", "random:shape=4 -o y.json"):
+        refused(f"$C -q -k copy {args}", 2, "those that can: .npy .bin .raw")
+    npy = b"\x93NUMPY"
+    for args, name, is_npy in (("x.npy -o plain", "plain", True), ("raw.dat --dtype f32 -o plain", "plain", False), ("x.npy -o .npy", ".npy", True),
+                               ("random:shape=4 -o plain", "plain", True), ("x.npy -o Y.NPY", "Y.NPY", True), ("x.npy -o Y.Bin", "Y.Bin", False),
+                               ("raw.dat --dtype f32 -o y.dat", "y.dat", False), ("npy.dat -o y.DAT", "y.DAT", True),
+                               ("raw.dat --dtype f32 -o y.npy", "y.npy", True), ("x.npy -o a.b/plain", "a.b/plain", True)):
+        os.makedirs("a.b", exist_ok=True)
+        code, _, err = sh(f"$C -q -f -k copy {args}")
+        ok(code == 0 and (open(name, "rb").read(6) == npy) == is_npy, f"{args}: {'.npy' if is_npy else 'raw'}", err)
+    code, _, err = sh("cp x.npy BIG.NPY && $C -q -k copy BIG.NPY")
+    ok(code == 0 and os.path.exists("BIG.out.NPY"), "the default output of BIG.NPY is BIG.out.NPY", err)
+
+
 def overwrite():
     with open("big.npy", "r+b") as f:
         f.seek(80000000)
@@ -56,6 +73,7 @@ with tempfile.TemporaryDirectory() as folder:
     for args, code, says in (("-o w.npy", 6, "exists"), ("-o nodir/x.npy", 2, "nodir"), ("-o x.npy -f", 2, "input"), ("-o . -f", 2, "folder"),
                              ("-o /dev/null -f", 2, "regular"), ("-o n.npy --result w.npy", 6, "exists")):
         refused(f"$C x.npy -k copy --dry-run {args}", code, says)
+    formats(sh)
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_ISA", CUDIST_ISA="foo")
