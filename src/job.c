@@ -133,13 +133,14 @@ static enum cud_status read_environment(struct cud_reading *r, struct cud_err *e
     return status;
 }
 
-/* ---- the command line: walked twice, first for --job and for --help and the like, which end it at once */
+/* ---- the command line: walked twice, first for --job, how long to wait for it, and --help and the like, which end it at once */
 
 struct walk {
     int argc;
     char **argv;
     int at;
     bool looking;
+    double wait;                           /* --timeout, while looking; < 0: not given */
     struct cud_reading *r;
 };
 
@@ -157,6 +158,8 @@ static enum cud_status give(struct walk *w, const struct cud_option *o, const ch
         return FAIL(err, CUD_EUSAGE, "--job is given twice: one job file is read");
     if (w->looking && ends_it(o->action))
         job->action = o->action;
+    if (w->looking && strcmp(o->name, "timeout") == 0)
+        (void)cud_value_seconds(value, &w->wait, &(struct cud_err){0});
     if (w->looking && !is_job)
         return CUD_OK;
     snprintf(said, sizeof said, "%s%s%s'%s'", named ? "--" : "", named ? o->name : "INPUT", o->value ? " " : "=",
@@ -336,7 +339,7 @@ enum cud_status cud_job_read(int argc, char **argv, struct cud_job *job, struct 
 {
     struct cud_job made = {.action = CUD_RUN};
     struct cud_reading r = {.job = &made};
-    struct walk w = {.argc = argc, .argv = argv, .looking = true, .r = &r};
+    struct walk w = {.argc = argc, .argv = argv, .looking = true, .wait = -1, .r = &r};
     enum cud_status status = CUD_OK;
     TRY(give_defaults(&made, err));
     TRY(walk(&w, err));
@@ -344,7 +347,7 @@ enum cud_status cud_job_read(int argc, char **argv, struct cud_job *job, struct 
         w.looking = false;
         TRY(read_environment(&r, err));
         if (made.job_file)
-            TRY(cud_job_file_read(made.job_file, &r, err));
+            TRY(cud_job_file_read(made.job_file, w.wait < 0 ? made.timeout : w.wait, &r, err));
         TRY(walk(&w, err));
     }
     TRY(finish(&made, err));

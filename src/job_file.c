@@ -1,8 +1,12 @@
 /* Job files: KEY = VALUE lines.  Read whole, so that one may come through a pipe and a line may have any length. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "options.h"
 #include "text.h"
 #include "value.h"
@@ -18,18 +22,52 @@ struct parse {
     int said[OPTIONS_MOST];                /* by option: the line it was given on */
 };
 
-static enum cud_status slurp(const char *path, char **text, size_t *n, struct cud_err *err)
+/* A pipe's writer may be slow, or not there yet, or never come.  *end: it has come and gone. */
+static enum cud_status await(int fd, const char *path, double seconds, bool *end, struct cud_err *err)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    const double ms = 1000 * seconds;
+    const int got = poll(&ready, 1, seconds <= 0 ? -1 : ms < INT_MAX ? (int)ms : INT_MAX);
+    if (got == 0)
+        return FAIL(err, CUD_EUSAGE, "job file %s: nothing was written into this pipe for %g s (--timeout)", path, seconds);
+    *end = got > 0 && !(ready.revents & POLLIN);
+    return CUD_OK;
+}
+
+/* Not fopen: that waits for a pipe's writer for ever. */
+static enum cud_status read_all(int fd, const char *path, double wait, char text[FILE_MOST + 1], size_t *n, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct stat s;
+    bool end = false;
+    if (fstat(fd, &s))
+        return FAIL(err, CUD_EUSAGE, "job file %s: %s", path, strerror(errno));
+    while (!end && *n <= FILE_MOST) {
+        const ssize_t got = read(fd, text + *n, FILE_MOST + 1 - *n);
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return FAIL(err, CUD_EUSAGE, "job file %s: %s", path, strerror(errno));
+        if (got > 0)
+            *n += (size_t)got;
+        else if (got == 0 && (*n > 0 || !S_ISFIFO(s.st_mode)))
+            end = true;
+        else
+            TRY(await(fd, path, wait, &end, err));
+    }
+done:
+    return status;
+}
+
+static enum cud_status slurp(const char *path, double wait, char **text, size_t *n, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     char *made = malloc(FILE_MOST + 2);
-    FILE *f = fopen(path, "rb");
-    if (!f)
+    *n = 0;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
         TRY(FAIL(err, CUD_EUSAGE, "job file %s: %s", path, strerror(errno)));
     if (!made)
         TRY(FAIL(err, CUD_EFAILED, "no memory"));
-    *n = fread(made, 1, FILE_MOST + 1, f);
-    if (ferror(f))
-        TRY(FAIL(err, CUD_EUSAGE, "job file %s: %s", path, strerror(errno)));
+    TRY(read_all(fd, path, wait, made, n, err));
     if (*n > FILE_MOST || memchr(made, '\0', *n))
         TRY(FAIL(err, CUD_EUSAGE, "%s is no job file: it %s (an input goes without --job)", path,
                  *n > FILE_MOST ? "has more than 1 MiB" : "is not a text"));
@@ -37,8 +75,8 @@ static enum cud_status slurp(const char *path, char **text, size_t *n, struct cu
     *text = made;
     made = NULL;
 done:
-    if (f)
-        fclose(f);
+    if (fd >= 0)
+        close(fd);
     free(made);
     return status;
 }
@@ -147,13 +185,13 @@ done:
     return status;
 }
 
-enum cud_status cud_job_file_read(const char *path, struct cud_reading *r, struct cud_err *err)
+enum cud_status cud_job_file_read(const char *path, double wait, struct cud_reading *r, struct cud_err *err)
 {
     struct parse p = {.path = path, .r = r};
     char *text = NULL, *next;
     size_t n;
     enum cud_status status = CUD_OK;
-    TRY(slurp(path, &text, &n, err));
+    TRY(slurp(path, wait, &text, &n, err));
     r->place = CUD_IN_FILE;
     next = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;      /* a byte order mark */
     while (status == CUD_OK && next) {

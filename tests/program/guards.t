@@ -47,6 +47,24 @@ def formats(sh):
     ok(code == 0 and os.path.exists("BIG.out.NPY"), "the default output of BIG.NPY is BIG.out.NPY", err)
 
 
+def pipes(sh):
+    """What is read must not hang on a pipe: a job file waits for its writer, an array is refused."""
+    sh("mkfifo f; echo 'nonsense = 1' > bad.job")
+    refused("$C -q x.npy --job f -o none -t 0.5", 2, "job file /")
+    refused("CUDIST_TIMEOUT=0.5 $C -q x.npy --job f -o none", 2, "job file /")
+    refused("mpirun -np 2 $C -q x.npy --job f -o none -t 0.5 2>&1 | grep ^cudist: >&2; exit 2", 2, "for 0.5 s (--timeout)")
+    for text in ("echo kernel = copy | $C -q x.npy --job /dev/stdin -o none", "(sleep 1; echo kernel = copy) > f & $C -q x.npy --job f -o none",
+                 "(printf 'kernel = '; sleep 1; echo copy) > f & $C -q x.npy --job f -o none -t 20", ": > f & $C -q x.npy --job f -o none -t 20"):
+        code, _, err = sh(text)
+        ok(code == 0, text, err)
+    refused("cat bad.job | $C -q x.npy --job /dev/stdin -o none", 2, "/dev/stdin:1")
+    refused("$C -q x.npy --job . -o none", 2, "Is a directory")
+    refused("$C -q x.npy --job /dev/zero -o none", 2, "is no job file")
+    refused("$C -q x.npy -k dense:weights=f -o none", 3, "is a pipe; give a regular file")
+    refused("$C -q f --dtype f32 -o none", 3, "is a pipe; give a regular file")
+    refused("$C --info f", 3, "is a pipe; give a regular file")
+
+
 def overwrite():
     with open("big.npy", "r+b") as f:
         f.seek(80000000)
@@ -74,6 +92,7 @@ with tempfile.TemporaryDirectory() as folder:
                              ("-o /dev/null -f", 2, "regular"), ("-o n.npy --result w.npy", 6, "exists")):
         refused(f"$C x.npy -k copy --dry-run {args}", code, says)
     formats(sh)
+    pipes(sh)
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_ISA", CUDIST_ISA="foo")

@@ -124,6 +124,16 @@ def told_early():
     os.kill(find_ranks(job.pid)[0], signal.SIGTERM)
     err = job.communicate(timeout=60)[1]
     ok(job.returncode == 75 and lines(err) == ["cudist: stopped at once by TERM"], "TERM while MPI starts", f"{job.returncode}\n{err}")
+    os.mkfifo(os.path.join(TOP, "job"))
+    for what in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        job = subprocess.Popen([CUDIST, "-q", IN, "-o", "none", "--job", "job"], cwd=TOP, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, env=ENV)
+        wait_until(lambda: stat(job.pid)[0] == "S" and "/cudist" in os.readlink(f"/proc/{job.pid}/exe"))
+        time.sleep(0.2)
+        job.send_signal(what)
+        err = job.communicate(timeout=60)[1]
+        ok(job.returncode == 75 and lines(err) == [f"cudist: stopped at once by {what.name[3:]}"], f"{what.name} while the job is read",
+           f"{job.returncode}\n{err}")
 
 
 TOP = tempfile.mkdtemp(prefix="cudist-kill-")
