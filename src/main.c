@@ -51,9 +51,10 @@ done:
     return status;
 }
 
+/* What is wrong with the job every rank finds, so rank 0 says it; what has failed has failed on one. */
 static void complain(const struct cud_job *job, const struct cud_err *err, int count)
 {
-    const int rank = count > 1 && err->rank > 0 ? err->rank : -1;
+    const int rank = count > 1 && (err->rank > 0 || err->status == CUD_EFAILED) ? err->rank : -1;
     if (err->status == CUD_OK)
         return;
     if (job->verbose >= 2)

@@ -120,7 +120,9 @@ static void place_window(struct worker *w)
     const struct cud_pipe_facts *const f = w->pipe->f;
     const uint64_t cols = f->program->cols_in;
     const bool shared = f->binding->device->shared, passes = cud_program_passes(f->program);
-    const void *const map = shared && cols ? cud_input_map(f->input, w->window.row0 * cols, w->window.rows * cols) : NULL;
+    /* What MPI or a pipe takes later must not be a file's own bytes: nobody could say whose fault it was that they are gone. */
+    const bool may_map = shared && cols && !(passes && cud_sink_by_main(f->sink));
+    const void *const map = may_map ? cud_input_map(f->input, w->window.row0 * cols, w->window.rows * cols) : NULL;
     w->mapped = map != NULL;
     w->in = map ? map : w->dev_in;
     if (passes)
@@ -212,12 +214,17 @@ done:
     return status;
 }
 
+/* A write of mapped bytes that are gone by now fails too, and that is not the output's fault. */
 static enum cud_status write_window(struct worker *w, struct cud_err *err)
 {
     const double t = cud_now();
-    const enum cud_status status = cud_sink_write(w->pipe->f->sink, w->window.row0, w->window.rows, w->bytes, err);
+    struct cud_err why = {0};
+    enum cud_status status = cud_sink_write(w->pipe->f->sink, w->window.row0, w->window.rows, w->bytes, &why);
     w->write += cud_now() - t;
-    return status;
+    if (status == CUD_OK || (w->mapped && (status = cud_input_still(w->pipe->f->input, err)) != CUD_OK))
+        return status;
+    *err = why;
+    return (enum cud_status)why.status;
 }
 
 /* Offers the window to the main thread and waits until it is given back. */
@@ -240,6 +247,8 @@ static enum cud_status do_window(struct worker *w, struct cud_err *err)
     struct pipe *const p = w->pipe;
     TRY(read_window(w, err));
     TRY(compute_window(w, err));
+    if (w->mapped)
+        TRY(cud_input_whole(p->f->input, err));
     if (cud_sink_by_main(p->f->sink))
         offer_window(w);
     else

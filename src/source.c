@@ -261,6 +261,11 @@ done:
     return status;
 }
 
+enum cud_status cud_input_whole(const struct cud_input *input, struct cud_err *err)
+{
+    return cud_map_lost(NULL) ? cud_input_still(input, err) : CUD_OK;
+}
+
 /* ---- weights */
 
 static void swap_bytes(unsigned char *at, size_t each, uint64_t n)

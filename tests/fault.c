@@ -18,7 +18,7 @@
 enum { SHORT = -1, KILL = -2, STOP = -3 };
 static const struct { const char *name; int number; } whats[] = {
     { "EIO", EIO },       { "ENOSPC", ENOSPC }, { "ENOMEM", ENOMEM }, { "EINTR", EINTR }, { "EACCES", EACCES },
-    { "EAGAIN", EAGAIN }, { "SHORT", SHORT },   { "KILL", KILL },     { "STOP", STOP },
+    { "EAGAIN", EAGAIN }, { "EFAULT", EFAULT }, { "SHORT", SHORT },   { "KILL", KILL },   { "STOP", STOP },
 };
 
 static struct { char name[16]; unsigned long nth; bool later; int what; bool here; } fault;

@@ -1,6 +1,5 @@
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -9,8 +8,9 @@
 /* AROUND: the kernel maps so much around a page that is touched, if it is in the cache. */
 enum { AROUND = 65536, MAPS_MAX = 64 };
 
-/* Written while inputs are opened and closed, by the main thread alone; read by the signal's handler. */
-static struct { const unsigned char *map; uint64_t bytes; const char *path; } maps[MAPS_MAX];
+/* Written while inputs are opened and closed, by the main thread alone, but for `lost`; read by the signal's handler. */
+static struct { const unsigned char *map; uint64_t bytes; atomic_bool lost; } maps[MAPS_MAX];
+static uintptr_t page;
 
 static bool local(int fd)
 {
@@ -25,31 +25,31 @@ static bool local(int fd)
     return false;
 }
 
-static void say(const char *text)
+/* Zeros for all of the map from there on: the access is tried again, and whoever reads comes to its end and asks.  (mmap is a bare
+ * system call: safe here.) */
+static bool patch(int i, uintptr_t at)
 {
-    if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        _exit(1);
+    const uintptr_t from = at / page * page, end = (uintptr_t)maps[i].map + maps[i].bytes;
+    atomic_store(&maps[i].lost, true);
+    return mmap((void *)from, end - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 /* A mapped page that is not there: the file has become shorter, or its disk failed.  Any other cause goes its usual way. */
 static void on_bus(int signal_number, siginfo_t *info, void *context)
 {
-    const unsigned char *const at = info->si_addr;
+    const uintptr_t at = (uintptr_t)info->si_addr;
     (void)context;
     for (int i = 0; i < MAPS_MAX; i++)
-        if (maps[i].map && at >= maps[i].map && at < maps[i].map + maps[i].bytes) {
-            say("cudist: ");
-            say(maps[i].path);
-            say(": was cut short, or its disk failed, while it was being read; the output is not complete\n");
-            _exit(1);
-        }
+        if (maps[i].map && at >= (uintptr_t)maps[i].map && at < (uintptr_t)maps[i].map + maps[i].bytes && patch(i, at))
+            return;
     signal(signal_number, SIG_DFL);        /* the access is tried again, and ends the process */
 }
 
-const unsigned char *cud_map_open(int fd, uint64_t bytes, const char *path)
+const unsigned char *cud_map_open(int fd, uint64_t bytes)
 {
     const struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     int slot = 0;
+    page = (uintptr_t)sysconf(_SC_PAGESIZE);
     while (slot < MAPS_MAX && maps[slot].map)
         slot++;
     if (slot == MAPS_MAX || bytes == 0 || bytes > SIZE_MAX / 2 || !local(fd) || sigaction(SIGBUS, &action, NULL) != 0)
@@ -59,7 +59,7 @@ const unsigned char *cud_map_open(int fd, uint64_t bytes, const char *path)
         return NULL;
     madvise(map, bytes, MADV_SEQUENTIAL);
     maps[slot].bytes = bytes;
-    maps[slot].path = path;
+    atomic_store(&maps[slot].lost, false);
     maps[slot].map = map;
     return map;
 }
@@ -71,6 +71,14 @@ void cud_map_close(const unsigned char *map, uint64_t bytes)
             maps[i].map = NULL;
             munmap((void *)map, bytes);
         }
+}
+
+bool cud_map_lost(const unsigned char *map)
+{
+    bool lost = false;
+    for (int i = 0; i < MAPS_MAX; i++)
+        lost |= maps[i].map && (!map || maps[i].map == map) && atomic_load(&maps[i].lost);
+    return lost;
 }
 
 /* With what was mapped around it: a neighbour that is still in use comes back when it is touched. */

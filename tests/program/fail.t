@@ -237,6 +237,12 @@ def harmless():
     ok(run.rc == 0 and run.stdout == right, "short writes to stdout", run)
 
 
+def gone():
+    """Rows that pass untouched are written from the input's own bytes: where those are gone the output is not to blame."""
+    run = Run(["-k", "copy", "-w", "256K", IN], 2, "pwrite:9:EFAULT@1")
+    failed(run, "mapped bytes are gone when they are written", 1, "rank 1: .*cannot be read any more: an input's disk failed")
+
+
 def on_ranks():
     """With ranks: on the first, the last and every one."""
     faults = [("pread", "2", "EIO", "cannot be read|Input/output error"), ("pwrite", "5", "ENOSPC", "No space left"),
@@ -320,7 +326,7 @@ def main():
     TOP = tempfile.mkdtemp(prefix="cudist-fail-")
     IN = os.path.join(TOP, "in.npy")
     npy_file(IN, ROWS)
-    jobs = [refused, full_disk, in_use, lock_lost, harmless, on_ranks, to_stdout, dies, hangs, asked]
+    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, on_ranks, to_stdout, dies, hangs, asked]
     jobs += [lambda n=n, c=c: nth_call(n, *c) for n, c in CALLS.items()]
     try:
         run = Run(["-q", "-k", "copy", IN])

@@ -4,7 +4,7 @@ a dry run that says yes to what a run refuses, a rank that never starts MPI.  CU
 import os, sys, tempfile, time
 
 sys.dont_write_bytecode = True
-from whole import CUDIST, ENV, Run, done, ok, run
+from whole import CUDIST, ENV, MPIRUN, Run, done, ok, run
 
 
 def sh(text, **env):
@@ -16,18 +16,28 @@ def refused(text, code, says, **env):
     ok(got.rc == code and len(got.lines) == 1 and says in got.lines[0], text.replace("\n", " "), f"want {code}, {says}\n{got}")
 
 
-def changed(how, text):
-    """The input changes while a slow run reads it: an error, and nothing under the output's name."""
-    sh("$C -q random:shape=24000000,dist=integer,dtype=f32 -k copy -o big.npy -f")
-    slow = Run([CUDIST, "-q", "big.npy", *"-k tanh -k exp -k log -k tanh -k exp -k tanh -w 64K --threads 1".split(), "-o", "o.npy"]).start()
+STEPS = "-k tanh -k exp -k log -k tanh -k exp -k tanh".split()
+
+
+def changed(how, text, ranks=0, words=STEPS, says="big.npy"):
+    """The input changes while a slow run reads it: an error that names it, and the rank; nothing is left."""
+    sh("$C -q random:shape=24000000,dist=integer,dtype=f32 -k copy -o big.npy -f; rm big.npy.json")
+    launch = [*MPIRUN, "-np", str(ranks)] if ranks else []
+    slow = Run([*launch, CUDIST, "-q", "big.npy", *words, *"-w 64K --threads 1 -o o.npy".split()]).start()
     while slow.process.poll() is None and not os.path.exists("o.npy.part"):
-        time.sleep(0.01)
+        time.sleep(0.001)
     how()
     slow.end()
-    ok(slow.rc == 1 and len(slow.lines) == 1 and "big.npy" in slow.lines[0] and not os.path.exists("o.npy"), text, slow)
-    for name in ("o.npy.part", "o.npy.lock"):
-        if os.path.exists(name):
-            os.unlink(name)
+    left = [name for name in os.listdir() if name.startswith("o.npy")]
+    good = slow.rc == 1 and len(slow.lines) == 1 and says in slow.lines[0] and (ranks < 2 or "cudist: rank " in slow.lines[0])
+    ok(good and not left, f"{text}{f', {ranks} ranks' if ranks else ''} {' '.join(words[:2])}", f"left {left}
+{slow}")
+    for name in left:
+        os.unlink(name)
+
+
+def cut(bytes):
+    os.truncate("big.npy", bytes)
 
 
 def formats(sh):
@@ -74,8 +84,16 @@ def overwrite():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     size = 128 + 4 * 24000000
-    changed(lambda: os.truncate("big.npy", size - 400), "an input loses some of its last page")
-    changed(lambda: os.truncate("big.npy", size // 2), "an input loses half of itself")
+    short = "big.npy: was cut short, to "
+    changed(lambda: cut(size - 400), "an input loses some of its last page", says=short)
+    changed(lambda: cut(size // 2), "an input loses half of itself", says=short)
+    changed(lambda: cut(size // 2), "an input loses half of itself", 2, says=short)
+    changed(lambda: cut(size // 6 * 5), "an input loses its end", 3, says=short)
+    changed(lambda: cut(8192), "an input loses nearly all", 3, says=short)
+    changed(lambda: cut(8192), "an input loses nearly all", 0, ["-k", "copy"], short)
+    changed(lambda: cut(8192), "an input loses nearly all", 2, ["-k", "copy"], short)
+    changed(lambda: cut(size // 2), "an input loses half of itself", 2, STEPS + ["--write", "root"], short)
+    changed(lambda: cut(size // 2), "an input loses half of itself", 3, ["--write", "root", "-k", "copy"], short)
     changed(lambda: os.truncate("big.npy", size + 4096), "an input grows")
     changed(overwrite, "an input is written to")
     sh("$C -q random:shape=10x4 -k copy -o x.npy; $C -q random:shape=4x4 -k copy -o w.npy; echo 'kernel = scale' > j.job")
