@@ -158,25 +158,41 @@ static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
     cud_plan_make(&facts, &p->plan);
     cud_pipe_bytes(g, &p->plan, shared, &p->host_bytes, &p->device_bytes);
     const uint64_t windows = cud_plan_windows(&p->plan, 0);    /* no rank has many more */
-    const uint64_t workers = windows < p->binding.threads ? windows : p->binding.threads;
-    p->host_bytes *= workers;
-    p->device_bytes *= workers;
+    const bool passed_on = p->format && !p->direct && (ranks > 1 || facts.ordered);    /* one more works while these are sent */
+    const uint64_t workers = p->binding.threads + passed_on;
+    p->workers = windows < workers ? windows : workers;
+    p->host_bytes *= p->workers;
+    p->device_bytes *= p->workers;
+}
+
+/* What would take less, of what can still be less. */
+static const char *cures(const struct cud_prepared *p, int ranks_here, char text[128])
+{
+    const bool windows = p->plan.window_units > 1, batch = !windows && p->program.batch > 1, threads = p->workers > 1, ranks = ranks_here > 1;
+    const struct { bool helps; const char *what; } cure[] = {{windows, "a smaller --window"}, {batch, "a smaller --batch"},
+                                                             {threads, "fewer --threads"}, {ranks, "fewer ranks a host"}};
+    int n = snprintf(text, 128, "%s", windows + batch + threads + ranks ? "less is needed with " :
+                     "a row must fit: it takes a host with more memory, or shorter rows");
+    for (int i = 0, left = windows + batch + threads + ranks; left > 0; i++)
+        if (cure[i].helps)
+            n += snprintf(text + n, 128 - (size_t)n, "%s%s", cure[i].what, --left ? " or " : "");
+    return text;
 }
 
 static enum cud_status check_memory(const struct cud_prepared *p, struct cud_ranks *ranks, struct cud_err *err)
 {
+    char text[128];
     const bool shared = p->binding.device->shared;
-    const uint64_t host = (p->host_bytes + (shared ? p->device_bytes : 0)) * (uint64_t)cud_rank_node_count(ranks);
+    const int here = cud_rank_node_count(ranks);
+    const uint64_t host = (p->host_bytes + (shared ? p->device_bytes : 0)) * (uint64_t)here;
     const uint64_t available = cud_memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
-    const char *const cure = p->program.batch ? "a smaller --batch or --threads" : "fewer --threads";
+    const unsigned long long rows = p->plan.window_units * p->plan.unit_rows;
     if (host > available)
-        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; %s needs less",
-                   (unsigned long long)(p->plan.window_units * p->plan.unit_rows), (unsigned long long)(host >> 20), cud_rank_host(ranks),
-                   (unsigned long long)(available >> 20), p->plan.window_units > 1 ? "a smaller --window" : cure);
+        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; %s", rows,
+                   (unsigned long long)(host >> 20), cud_rank_host(ranks), (unsigned long long)(available >> 20), cures(p, here, text));
     else if (!shared && free_bytes && p->device_bytes > free_bytes)
-        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB of the GPU, which has %llu MiB free; %s needs less",
-                   (unsigned long long)(p->plan.window_units * p->plan.unit_rows), (unsigned long long)(p->device_bytes >> 20),
-                   (unsigned long long)(free_bytes >> 20), p->plan.window_units > 1 ? "a smaller --window" : cure);
+        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB of the GPU, which has %llu MiB free; %s", rows,
+                   (unsigned long long)(p->device_bytes >> 20), (unsigned long long)(free_bytes >> 20), cures(p, 1, text));
     return cud_rank_agree(ranks, err);
 }
 

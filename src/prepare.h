@@ -18,6 +18,7 @@ struct cud_prepared {
     size_t head_bytes;
     bool direct;                           /* each rank writes its own rows */
     const char *write;                     /* "direct", "root", "none" */
+    uint64_t workers;                      /* of a rank: its threads at most, and perhaps one more */
     uint64_t host_bytes, device_bytes;     /* a rank takes for its windows; on the CPU all is host */
 };
 

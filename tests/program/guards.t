@@ -21,7 +21,7 @@ STEPS = "-k tanh -k exp -k log -k tanh -k exp -k tanh".split()
 
 def changed(how, text, ranks=0, words=STEPS, says="big.npy"):
     """The input changes while a slow run reads it: an error that names it, and the rank; nothing is left."""
-    sh("$C -q random:shape=24000000,dist=integer,dtype=f32 -k copy -o big.npy -f; rm big.npy.json")
+    sh("test -e made.npy || $C -q random:shape=24000000,dist=integer,dtype=f32 -k copy -o made.npy; cp made.npy big.npy")
     launch = [*MPIRUN, "-np", str(ranks)] if ranks else []
     slow = Run([*launch, CUDIST, "-q", "big.npy", *words, *"-w 64K --threads 1 -o o.npy".split()]).start()
     while slow.process.poll() is None and not os.path.exists("o.npy.part"):
@@ -30,14 +30,29 @@ def changed(how, text, ranks=0, words=STEPS, says="big.npy"):
     slow.end()
     left = [name for name in os.listdir() if name.startswith("o.npy")]
     good = slow.rc == 1 and len(slow.lines) == 1 and says in slow.lines[0] and (ranks < 2 or "cudist: rank " in slow.lines[0])
-    ok(good and not left, f"{text}{f', {ranks} ranks' if ranks else ''} {' '.join(words[:2])}", f"left {left}
-{slow}")
+    ok(good and not left, f"{text}{f', {ranks} ranks' if ranks else ''} {' '.join(words[:2])}", f"left {left}\n{slow}")
     for name in left:
         os.unlink(name)
 
 
 def cut(bytes):
     os.truncate("big.npy", bytes)
+
+
+def memory():
+    """What does not fit is said with what would help, and nothing that would not."""
+    row = "-k softmax random:shape=8x10000000000000"
+    for args, cure in ((f"{row} --threads 1", "a row must fit: it takes a host with more memory, or shorter rows"),
+                       (f"{row} --threads 2", "less is needed with fewer --threads"),
+                       ("-k copy -w 4T random:shape=1000000000000000 --threads 1", "less is needed with a smaller --window"),
+                       ("-k copy -w 4T random:shape=1000000000000000 --threads 2", "less is needed with a smaller --window or fewer --threads"),
+                       ("-k dense:weights=w.npy -b 90000000000000 random:shape=90000000000000x4 --threads 2", "less is needed with a smaller --batch"),
+                       ("-k dense:weights=w.npy -b 90000000000000 random:shape=900000000000000x4 --threads 2",
+                        "less is needed with a smaller --batch or fewer --threads")):
+        code, lines, err = sh(f"$C -q -o none {args}")
+        ok(code == 3 and len(lines) == 1 and lines[0].endswith("; " + cure), f"{args}: {cure}", err)
+    code, lines, err = sh(f"mpirun -np 2 $C -q -o none {row} --threads 1")
+    ok(code == 3 and lines[0].endswith("; less is needed with fewer ranks a host"), "fewer ranks a host", err)
 
 
 def formats(sh):
@@ -111,6 +126,7 @@ with tempfile.TemporaryDirectory() as folder:
         refused(f"$C x.npy -k copy --dry-run {args}", code, says)
     formats(sh)
     pipes(sh)
+    memory()
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_ISA", CUDIST_ISA="foo")
