@@ -115,12 +115,18 @@ done:
     return status;
 }
 
-enum cud_status cud_target_check_locks(const struct cud_target *t, struct cud_err *err)
+/* A run that was cut off and comes back must not commit another's file; and one whose file is gone need not go on. */
+enum cud_status cud_target_check_ours(const struct cud_target *t, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
+    struct stat s;
     for (int i = 0; i < CUD_TARGET_LOCKS; i++)
         if (t->lock[i])
             TRY(cud_lock_check(t->lock[i], err));
+    if (t->path && lstat(t->part, &s))
+        return FAIL(err, CUD_EFAILED, "%s: is gone, while this run was writing it: %s", t->part, strerror(errno));
+    if (t->path && (s.st_dev != t->dev || s.st_ino != t->ino))
+        return FAIL(err, CUD_EFAILED, "%s: was replaced by someone else while this run was writing it", t->part);
 done:
     return status;
 }
@@ -178,22 +184,6 @@ static enum cud_status result_print(const char *json, size_t n, struct cud_err *
         n -= (size_t)put;
     }
     return CUD_OK;
-}
-
-/* A run that was cut off and comes back must not commit another's file. */
-static enum cud_status check_ours(const struct cud_target *t, struct cud_err *err)
-{
-    struct stat s;
-    enum cud_status status = CUD_OK;
-    TRY(cud_target_check_locks(t, err));
-    if (!t->path)
-        return CUD_OK;
-    if (lstat(t->part, &s))
-        return FAIL(err, CUD_EFAILED, "%s: is gone: %s", t->part, strerror(errno));
-    if (s.st_dev != t->dev || s.st_ino != t->ino)
-        return FAIL(err, CUD_EFAILED, "%s: was replaced by someone else while this run was writing it", t->part);
-done:
-    return status;
 }
 
 /* Where the file system cannot rename without replacing, a look just before has to do. */
@@ -263,7 +253,7 @@ enum cud_status cud_target_commit(struct cud_target *t, const char *json, size_t
 {
     enum cud_status status = CUD_OK;
     bool tmp = false;
-    TRY(check_ours(t, err));
+    TRY(cud_target_check_ours(t, err));
     if (t->result)
         TRY(result_write(t, json, n, &tmp, err));
     if (t->path)

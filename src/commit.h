@@ -27,8 +27,8 @@ enum cud_status cud_target_check(const struct cud_sink_facts *facts, struct cud_
  * was where there is no output file. */
 enum cud_status cud_target_make(const struct cud_sink_facts *facts, const char *host, struct cud_target *t, int *fd,
                                 struct cud_err *err);
-/* Are the locks still ours?  Keeps them fresh. */
-enum cud_status cud_target_check_locks(const struct cud_target *t, struct cud_err *err);
+/* Are the locks and OUT.part still ours?  Keeps the locks fresh. */
+enum cud_status cud_target_check_ours(const struct cud_target *t, struct cud_err *err);
 /* OUT.part, which all have synced, becomes OUT; the result is written last. */
 enum cud_status cud_target_commit(struct cud_target *t, const char *json, size_t n, struct cud_err *err);
 /* Frees; without a commit removes OUT.part and the locks. */

@@ -248,6 +248,8 @@ enum cud_status cud_lock_check(struct cud_lock *l, struct cud_err *err)
     struct cud_owner now;
     struct stat s;
     int fd = open(l->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT)
+        return FAIL(err, CUD_EFAILED, "%s: this run's lock cannot be read: %s; stopping", l->path, strerror(errno));
     if (fd < 0)
         return FAIL(err, CUD_EFAILED, "%s: this run's lock is gone (%s); stopping, so that two runs do not write one output",
                     l->path, strerror(errno));

@@ -422,7 +422,7 @@ static enum cud_status turn(struct pipe *p, struct turn *t, struct worker *w, un
     tell_progress(p, t, &mine);
     if (cud_now() - t->locked > 1) {
         t->locked = cud_now();
-        TRY(cud_sink_check_lock(p->f->sink, err));
+        TRY(cud_sink_check_ours(p->f->sink, err));
     }
     TRY(cud_sink_turn(p->f->sink, p->grove, &idle, sent, err));
     if (by_main)

@@ -166,9 +166,9 @@ done:
 
 /* ---- ending */
 
-enum cud_status cud_sink_check_lock(struct cud_sink *s, struct cud_err *err)
+enum cud_status cud_sink_check_ours(struct cud_sink *s, struct cud_err *err)
 {
-    return cud_target_check_locks(&s->target, err);
+    return cud_target_check_ours(&s->target, err);
 }
 
 /* NFS, and file systems with quotas, may tell of a full disk only here. */

@@ -67,8 +67,8 @@ enum cud_status cud_sink_turn(struct cud_sink *sink, struct cud_grove *grove, bo
  * itself from now on throws away what still comes.  Then call turn until done.  May be called twice. */
 void cud_sink_give_up(struct cud_sink *sink, enum cud_status status);
 
-/* Main thread, once a second on rank 0: are the locks still ours?  Keeps them fresh. */
-enum cud_status cud_sink_check_lock(struct cud_sink *sink, struct cud_err *err);
+/* Main thread, once a second on rank 0: are the locks and OUT.part still ours?  Keeps the locks fresh. */
+enum cud_status cud_sink_check_ours(struct cud_sink *sink, struct cud_err *err);
 
 /* Each rank: syncs and closes its own descriptor.  (Collective only in that all must have done it before commit.)  Calls no MPI
  * and may take as long as the disk: any thread. */

@@ -192,6 +192,9 @@ def lock_lost():
     run = Run(SLOW, 2, start=False).start().wait_part()
     os.unlink(run.out + ".lock")
     failed(run.end(), "the lock is removed", 1, "lock is gone")
+    run = Run(SLOW, 2, start=False).start().wait_part()
+    os.unlink(run.out + ".part")
+    failed(run.end(), "OUT.part is removed", 1, "o.npy.part: is gone, while")
 
 
 # ---- the nth call
