@@ -55,7 +55,7 @@ def memory():
     ok(code == 3 and lines[0].endswith("; less is needed with fewer ranks a host"), "fewer ranks a host", err)
 
 
-def formats(sh):
+def formats():
     """An output is written as its suffix says; without one, or with the input's own, as the input; else not at all."""
     sh("$C -q x.npy -k copy -o raw.dat.bin; mv raw.dat.bin raw.dat; cp x.npy npy.dat; $C -q raw.dat --dtype f32 -k copy -o raw.npy")
     for args in ("x.npy -o y.npz", "x.npy -o y.txt --dry-run", "x.npy -o y.NPYX", "raw.dat --dtype f32 -o y.h5", "random:shape=4 -o y.json"):
@@ -66,13 +66,13 @@ def formats(sh):
                                ("raw.dat --dtype f32 -o y.dat", "y.dat", False), ("npy.dat -o y.DAT", "y.DAT", True),
                                ("raw.dat --dtype f32 -o y.npy", "y.npy", True), ("x.npy -o a.b/plain", "a.b/plain", True)):
         os.makedirs("a.b", exist_ok=True)
-        code, _, err = sh(f"$C -q -f -k copy {args}")
-        ok(code == 0 and (open(name, "rb").read(6) == npy) == is_npy, f"{args}: {'.npy' if is_npy else 'raw'}", err)
-    code, _, err = sh("cp x.npy BIG.NPY && $C -q -k copy BIG.NPY")
-    ok(code == 0 and os.path.exists("BIG.out.NPY"), "the default output of BIG.NPY is BIG.out.NPY", err)
+        got = sh(f"$C -q -f -k copy {args}")
+        ok(got.rc == 0 and (open(name, "rb").read(6) == npy) == is_npy, f"{args}: {'.npy' if is_npy else 'raw'}", got)
+    got = sh("cp x.npy BIG.NPY && $C -q -k copy BIG.NPY")
+    ok(got.rc == 0 and os.path.exists("BIG.out.NPY"), "the default output of BIG.NPY is BIG.out.NPY", got)
 
 
-def pipes(sh):
+def pipes():
     """What is read must not hang on a pipe: a job file waits for its writer, an array is refused."""
     sh("mkfifo f; echo 'nonsense = 1' > bad.job")
     refused("$C -q x.npy --job f -o none -t 0.5", 2, "job file /")
@@ -80,8 +80,8 @@ def pipes(sh):
     refused("mpirun -np 2 $C -q x.npy --job f -o none -t 0.5 2>&1 | grep ^cudist: >&2; exit 2", 2, "for 0.5 s (--timeout)")
     for text in ("echo kernel = copy | $C -q x.npy --job /dev/stdin -o none", "(sleep 1; echo kernel = copy) > f & $C -q x.npy --job f -o none",
                  "(printf 'kernel = '; sleep 1; echo copy) > f & $C -q x.npy --job f -o none -t 20", ": > f & $C -q x.npy --job f -o none -t 20"):
-        code, _, err = sh(text)
-        ok(code == 0, text, err)
+        got = sh(text)
+        ok(got.rc == 0, text, got)
     refused("cat bad.job | $C -q x.npy --job /dev/stdin -o none", 2, "/dev/stdin:1")
     refused("$C -q x.npy --job . -o none", 2, "Is a directory")
     refused("$C -q x.npy --job /dev/zero -o none", 2, "is no job file")
@@ -124,8 +124,8 @@ with tempfile.TemporaryDirectory() as folder:
     for args, code, says in (("-o w.npy", 6, "exists"), ("-o nodir/x.npy", 2, "nodir"), ("-o x.npy -f", 2, "input"), ("-o . -f", 2, "folder"),
                              ("-o /dev/null -f", 2, "regular"), ("-o n.npy --result w.npy", 6, "exists")):
         refused(f"$C x.npy -k copy --dry-run {args}", code, says)
-    formats(sh)
-    pipes(sh)
+    formats()
+    pipes()
     memory()
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")
