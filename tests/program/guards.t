@@ -49,10 +49,10 @@ def memory():
                        ("-k dense:weights=w.npy -b 90000000000000 random:shape=90000000000000x4 --threads 2", "less is needed with a smaller --batch"),
                        ("-k dense:weights=w.npy -b 90000000000000 random:shape=900000000000000x4 --threads 2",
                         "less is needed with a smaller --batch or fewer --threads")):
-        code, lines, err = sh(f"$C -q -o none {args}")
-        ok(code == 3 and len(lines) == 1 and lines[0].endswith("; " + cure), f"{args}: {cure}", err)
-    code, lines, err = sh(f"mpirun -np 2 $C -q -o none {row} --threads 1")
-    ok(code == 3 and lines[0].endswith("; less is needed with fewer ranks a host"), "fewer ranks a host", err)
+        got = sh(f"$C -q -o none {args}")
+        ok(got.rc == 3 and len(got.lines) == 1 and got.lines[0].endswith("; " + cure), f"{args}: {cure}", got)
+    got = sh(f"mpirun -np 2 $C -q -o none {row} --threads 1")
+    ok(got.rc == 3 and got.lines[0].endswith("; less is needed with fewer ranks a host"), "fewer ranks a host", got)
 
 
 def formats():
