@@ -244,8 +244,8 @@ static enum cud_status result_commit(const struct cud_target *t, struct cud_err 
     int e = t->force ? (rename(t->result_tmp, t->result) ? errno : 0) : rename_new(t->result_tmp, t->result);
     if (!e)
         return sync_folder(t->result, err);
-    return FAIL(err, e == EEXIST ? CUD_EEXISTS : CUD_EFAILED, "%s is complete, but its result could not become %s (%s); it is %s: "
-                "rename it", t->path ? t->path : "the run", t->result, strerror(e), t->result_tmp);
+    return FAIL(err, e == EEXIST ? CUD_EEXISTS : CUD_EFAILED, "%s is complete, but its result could not become %s (%s); it is "
+                "%s: rename it", t->path ? t->path : "the run", t->result, strerror(e), t->result_tmp);
 }
 
 /* The result is written and synced under another name first: a disk that is full by now changes nothing. */

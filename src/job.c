@@ -133,7 +133,7 @@ static enum cud_status read_environment(struct cud_reading *r, struct cud_err *e
     return status;
 }
 
-/* ---- the command line: walked twice, first for --job, how long to wait for it, and --help and the like, which end it at once */
+/* ---- the command line: walked twice, first for --job (and how long it may take) and for --help and the like, which end it */
 
 struct walk {
     int argc;

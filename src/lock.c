@@ -58,7 +58,8 @@ static enum cud_status lock_write(int fd, const char *path, const struct cud_own
 static bool file_id(const char *path, struct cud_file_id *id, bool *empty)
 {
     struct statx s;
-    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME, &s) || !S_ISREG(s.stx_mode))
+    const unsigned wanted = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, wanted, &s) || !S_ISREG(s.stx_mode))
         return false;
     *id = (struct cud_file_id){ .ino = s.stx_ino };
     if (s.stx_mask & STATX_BTIME)
@@ -137,8 +138,8 @@ static enum cud_status refuse(const char *path, const struct cud_owner *o, const
     if (o->pid && strcmp(o->host, host))
         return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; if that one is dead, try again in %d "
                     "seconds", path, cud_owner_who(o, who), CUD_LOCK_FRESH);
-    return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; wait for it, or use another name (-o, --result)", path,
-                cud_owner_who(o, who));
+    return FAIL(err, CUD_EEXISTS, "%s: another run is writing this output: %s; wait for it, or use another name (-o, --result)",
+                path, cud_owner_who(o, who));
 }
 
 /* Signs the lock in fd, unless its owner lives.  Where nothing but the text decides, the last to sign has it: look again. */
@@ -286,7 +287,8 @@ void cud_lock_drop(struct cud_lock *l, bool leave)
     char text[CUD_OWNER_TEXT];
     struct cud_owner now;
     struct cud_err ignored = { 0 };
-    bool others = lock_read(l->fd, l->path, text, &ignored) == CUD_OK && cud_owner_parse(text, &now) && strcmp(now.run, l->me.run);
+    bool others = lock_read(l->fd, l->path, text, &ignored) == CUD_OK && cud_owner_parse(text, &now) &&
+                  strcmp(now.run, l->me.run);
     if (!leave && !others && same_file(l->fd, l->path))
         unlink(l->path);
     close(l->fd);

@@ -57,8 +57,8 @@ enum cud_status cud_owner_make(const char *host, struct cud_owner *me, struct cu
 
 int cud_owner_text(const struct cud_owner *o, char text[CUD_OWNER_TEXT])
 {
-    int n = snprintf(text, CUD_OWNER_TEXT, TITLE "\nrun %s\nhost %s\npid %ld\nstart %" PRIu64 "\njob %s\n", o->run, o->host, o->pid,
-                     o->start, o->job);
+    int n = snprintf(text, CUD_OWNER_TEXT, TITLE "\nrun %s\nhost %s\npid %ld\nstart %" PRIu64 "\njob %s\n", o->run, o->host,
+                     o->pid, o->start, o->job);
     for (unsigned i = 0; i < o->files; i++)
         n += snprintf(text + n, CUD_OWNER_TEXT - (size_t)n, "file %" PRIu64 " %" PRIu64 "\n", o->file[i].ino, o->file[i].born);
     return n;

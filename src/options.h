@@ -56,7 +56,7 @@ struct cud_reading {
 enum cud_status cud_option_give(struct cud_reading *r, const struct cud_option *o, const char *value, const char *said,
                                 const char *origin, struct cud_err *err);
 
-/* src/job_file.c: gives all of a job file's values.  Through a pipe too, for whose writer it waits so many seconds; 0: for ever. */
+/* src/job_file.c: gives all of a job file's values.  For what comes through a pipe it waits so many seconds; 0: for ever. */
 enum cud_status cud_job_file_read(const char *path, double wait, struct cud_reading *r, struct cud_err *err);
 
 #endif

@@ -107,8 +107,8 @@ static enum cud_status choose_format(const struct cud_job *job, struct cud_prepa
     else if (!*suffix || (as_input->head && strcasecmp(suffix, cud_registry_suffix(job->input[0])) == 0))
         p->format = as_input->head ? as_input : cud_registry_format("npy");
     else
-        return FAIL(err, CUD_EUSAGE, "%s: no format that is called %s can be written; those that can: %s (without a suffix: as the "
-                    "input, else as .npy)", job->output, suffix, known_suffixes(known));
+        return FAIL(err, CUD_EUSAGE, "%s: no format that is called %s can be written; those that can: %s (without a suffix: "
+                    "as the input, else as .npy)", job->output, suffix, known_suffixes(known));
     return p->format->head(&p->program.out, p->head, &p->head_bytes, err);
 }
 
@@ -168,7 +168,8 @@ static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
 /* What would take less, of what can still be less. */
 static const char *cures(const struct cud_prepared *p, int ranks_here, char text[128])
 {
-    const bool windows = p->plan.window_units > 1, batch = !windows && p->program.batch > 1, threads = p->workers > 1, ranks = ranks_here > 1;
+    const bool windows = p->plan.window_units > 1, batch = !windows && p->program.batch > 1, threads = p->workers > 1;
+    const bool ranks = ranks_here > 1;
     const struct { bool helps; const char *what; } cure[] = {{windows, "a smaller --window"}, {batch, "a smaller --batch"},
                                                              {threads, "fewer --threads"}, {ranks, "fewer ranks a host"}};
     int n = snprintf(text, 128, "%s", windows + batch + threads + ranks ? "less is needed with " :
@@ -188,8 +189,9 @@ static enum cud_status check_memory(const struct cud_prepared *p, struct cud_ran
     const uint64_t available = cud_memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
     const unsigned long long rows = p->plan.window_units * p->plan.unit_rows;
     if (host > available)
-        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; %s", rows,
-                   (unsigned long long)(host >> 20), cud_rank_host(ranks), (unsigned long long)(available >> 20), cures(p, here, text));
+        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; "
+                   "%s", rows, (unsigned long long)(host >> 20), cud_rank_host(ranks), (unsigned long long)(available >> 20),
+                   cures(p, here, text));
     else if (!shared && free_bytes && p->device_bytes > free_bytes)
         (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB of the GPU, which has %llu MiB free; %s", rows,
                    (unsigned long long)(p->device_bytes >> 20), (unsigned long long)(free_bytes >> 20), cures(p, 1, text));

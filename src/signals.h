@@ -1,9 +1,9 @@
 /* Signals that ask the program to stop.
  *
- * At first, when nothing is made yet, each of them ends the process at once.  While the ranks run: USR1, USR2 and XCPU stop it in
- * good order; TERM and INT too, but under mpirun, which leaves about a second between its TERM and its KILL, they end it at once
- * (exit code 75; what is written stays).  When all rows are done and synced, the run ends by itself: none of them hurries it.  A
- * second INT always does. */
+ * At first, when nothing is made yet, each of them ends the process at once.  While the ranks run: USR1, USR2 and XCPU stop it
+ * in good order; TERM and INT too, but under mpirun, which leaves about a second between its TERM and its KILL, they end it at
+ * once (exit code 75; what is written stays).  When all rows are done and synced, the run ends by itself: none of them hurries
+ * it.  A second INT always does. */
 #ifndef CUD_SIGNALS_H
 #define CUD_SIGNALS_H
 
@@ -12,8 +12,8 @@
 
 enum cud_launcher { CUD_BY_HAND, CUD_BY_MPIRUN, CUD_BY_SLURM };
 
-/* When the main thread last came by.  A process that was away for longer than the limit (0: none), or was so until just now, says
- * nothing when it ends at once: the other ranks have said who was away. */
+/* When the main thread last came by.  A process that was away for longer than the limit (0: none), or was so until just now,
+ * says nothing when it ends at once: the other ranks have said who was away. */
 struct cud_seen { atomic_llong ms, limit_ms, quiet_ms; };         /* quiet: until then; all as cud_now, in milliseconds */
 
 /* The main thread comes by. */

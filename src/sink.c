@@ -144,8 +144,8 @@ enum cud_status cud_sink_put(struct cud_sink *s, uint64_t offset, uint64_t bytes
         return FAIL(err, CUD_EFAILED, "%s: %s; the whole output takes %llu bytes", s->name, strerror(e),
                     (unsigned long long)(s->head_bytes + s->rows * s->row_bytes));
     if (e == EFAULT)                       /* rows that pass untouched are the input's own bytes */
-        return FAIL(err, CUD_EFAILED, "%s: what belongs at byte %llu cannot be read any more: an input's disk failed, or it was cut short",
-                    s->name, (unsigned long long)offset);
+        return FAIL(err, CUD_EFAILED, "%s: what belongs at byte %llu cannot be read any more: an input's disk failed, or it was "
+                    "cut short", s->name, (unsigned long long)offset);
     if (e)
         return FAIL(err, CUD_EFAILED, "%s: cannot be written at byte %llu: %s", s->name, (unsigned long long)offset,
                     strerror(e));

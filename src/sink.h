@@ -31,11 +31,11 @@ struct cud_sink_facts {
 };
 
 /* Collective.  Rank 0 takes the locks (OUT.lock; for a result that is not OUT.json one of its own), discards what a dead run
- * left (with a note), makes OUT.part at full size with its head; then, when direct, the others open it.  Nothing that existed is
- * touched but what a dead run's lock names as its own.  Everything is allocated here: rank 0 of a root sink takes at most 4
+ * left (with a note), makes OUT.part at full size with its head; then, when direct, the others open it.  Nothing that existed
+ * is touched but what a dead run's lock names as its own.  Everything is allocated here: rank 0 of a root sink takes at most 4
  * pieces of 4 MiB.
- * Refused: CUD_EEXISTS, OUT, OUT.json or the result exist and there is no force, an OUT.part or RESULT.tmp is there that no dead
- * run's lock names, or another run holds a lock; CUD_EUSAGE, one
+ * Refused: CUD_EEXISTS, OUT, OUT.json or the result exist and there is no force, an OUT.part or RESULT.tmp is there that no
+ * dead run's lock names, or another run holds a lock; CUD_EUSAGE, one
  * of them is an input, is not a regular file (links too: the link would be replaced), is wanted twice, or its folder is not
  * there or cannot be written.  Everyone leaves with the same error.  SIGPIPE and SIGXFSZ are ignored from here on. */
 enum cud_status cud_sink_open(const struct cud_sink_facts *facts, struct cud_ranks *ranks, struct cud_sink **sink,

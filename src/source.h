@@ -22,8 +22,8 @@ void cud_input_close(struct cud_input *input);                    /* all zero is
 /* Elements elem0 .. elem0 + elems - 1 as stored; spans files.  Called by many threads. */
 enum cud_status cud_input_read(const struct cud_input *input, uint64_t elem0, uint64_t elems, void *dst, struct cud_err *err);
 
-/* The same elements where they lie in memory, without a copy; NULL: read them.  To be given back with cud_input_unmap.  A file that
- * is cut short meanwhile reads as zeros: what was made of its bytes counts only when cud_input_whole says so afterwards. */
+/* The same elements where they lie in memory, without a copy; NULL: read them.  To be given back with cud_input_unmap.  A file
+ * that is cut short meanwhile reads as zeros: what was made of its bytes counts only when cud_input_whole says so afterwards. */
 const void *cud_input_map(const struct cud_input *input, uint64_t elem0, uint64_t elems);
 void cud_input_unmap(const struct cud_input *input, uint64_t elem0, uint64_t elems);
 enum cud_status cud_input_whole(const struct cud_input *input, struct cud_err *err);      /* any thread; cheap */

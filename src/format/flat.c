@@ -203,15 +203,16 @@ enum cud_status cud_flat_still(const struct cud_source *source, struct cud_err *
     if (fstat(flat->fd, &st) != 0)
         return FAIL(err, CUD_EFAILED, "%s: %s", source->path, strerror(errno));
     if ((uint64_t)st.st_size < flat->file_bytes)
-        return FAIL(err, CUD_EFAILED, "%s: was cut short, to %" PRIu64 " of %" PRIu64 " bytes, while it was being read; leave inputs as "
-                    "they are during a run, and run again", source->path, (uint64_t)st.st_size, flat->file_bytes);
+        return FAIL(err, CUD_EFAILED, "%s: was cut short, to %" PRIu64 " of %" PRIu64 " bytes, while it was being read; leave "
+                    "inputs as they are during a run, and run again", source->path, (uint64_t)st.st_size, flat->file_bytes);
     if (source->map && cud_map_lost(source->map))
-        return FAIL(err, CUD_EFAILED, "%s: could not be read to its end: its disk failed, or it was cut short for a moment", source->path);
+        return FAIL(err, CUD_EFAILED, "%s: could not be read to its end: its disk failed, or it was cut short for a moment",
+                    source->path);
     if ((uint64_t)st.st_size == flat->file_bytes && st.st_mtim.tv_sec == flat->changed.tv_sec &&
         st.st_mtim.tv_nsec == flat->changed.tv_nsec)
         return CUD_OK;
-    return FAIL(err, CUD_EFAILED, "%s: was changed while it was being read; leave inputs as they are during a run, and run again",
-                source->path);
+    return FAIL(err, CUD_EFAILED, "%s: was changed while it was being read; leave inputs as they are during a run, and run "
+                "again", source->path);
 }
 
 /* Elements must lie as their type wants them. */

@@ -25,8 +25,8 @@ static bool local(int fd)
     return false;
 }
 
-/* Zeros for all of the map from there on: the access is tried again, and whoever reads comes to its end and asks.  (mmap is a bare
- * system call: safe here.) */
+/* Zeros for all of the map from there on: the access is tried again, and whoever reads comes to its end and asks.  (mmap is a
+ * bare system call: safe here.) */
 static bool patch(int i, uintptr_t at)
 {
     const uintptr_t from = at / page * page, end = (uintptr_t)maps[i].map + maps[i].bytes;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* The whole file, or NULL: it is empty, or on a file system where reading is the better way (only local ones are mapped).
- * Should the file be cut short under a reader's hands, or its disk fail, the rest reads as zeros from then on, and is lost: to be
- * asked after reading, before the bytes count. */
+ * Should the file be cut short under a reader's hands, or its disk fail, the rest reads as zeros from then on, and is lost: to
+ * be asked after reading, before the bytes count. */
 const unsigned char *cud_map_open(int fd, uint64_t bytes);
 void cud_map_close(const unsigned char *map, uint64_t bytes);     /* NULL is fine */
 bool cud_map_lost(const unsigned char *map);                      /* NULL: any of all */
