@@ -4,35 +4,18 @@ rows is not stopped any more.
 
 CUDIST names the program; tests/cudist-fault beside it is the same with tests/fault.c, which sends it a signal at the nth call of a
 function.  CUDIST_TEST_SET=long tries every call."""
-import concurrent.futures, os, shutil, signal, subprocess, sys, tempfile, time
+import concurrent.futures, os, shutil, signal, sys, tempfile, time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from ranks_job import MPIRUN, find_ranks, stat
+from ranks_job import find_ranks, stat
+from whole import BESIDE, CUDIST, ENV, MPIRUN, SET, Run, done, ok
+import whole
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-FAULT = os.path.join(os.path.dirname(CUDIST), "tests", "cudist-fault")
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(CUDA_VISIBLE_DEVICES="", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
-count = bad = 0
-
-
-def ok(good, name, detail=""):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'' if good else 'not '}ok {count} - {name}")
-    if not good:
-        print("".join(f"#   {line}\n" for line in str(detail).splitlines()[:40]), end="")
-    sys.stdout.flush()
+FAULT = os.path.join(BESIDE, "cudist-fault")
 
 
 def run(words, folder, fault=None):
-    env = dict(ENV, CUDIST_TEST_FAIL=fault) if fault else ENV
-    return subprocess.run(["timeout", "60", FAULT if fault else CUDIST, *words], env=env, cwd=folder, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace")
+    return whole.run([FAULT if fault else CUDIST, *words], cwd=folder, env=dict(ENV, CUDIST_TEST_FAIL=fault) if fault else ENV)
 
 
 def files(folder):
@@ -50,19 +33,19 @@ def killed_at(call, n, words, result):
     with open(os.path.join(folder, "other.part"), "wb") as f:
         f.write(b"a user's own")
     first = run(words, folder, f"{call}:{n}:KILL@0")
-    if first.returncode == 0:
+    if first.rc == 0:
         return None
     left = files(folder)
     second = run(words, folder)
     now = files(folder)
     shutil.rmtree(folder)
     # Where only the locks were still to be removed the run was through, and the next one says so.
-    through = second.returncode == 6 and {"o.npy", result} <= set(left)
+    through = second.rc == 6 and {"o.npy", result} <= set(left)
     locks = {name for name in now if name.endswith(".lock") and through}
     good = set(now) == {"o.npy", result, "other.part"} | locks and now["o.npy"] == RIGHT and now["other.part"] == b"a user's own"
-    if first.returncode in (-9, 137) and good and (second.returncode == 0 or through):
+    if first.rc in (-9, 137) and good and (second.rc == 0 or through):
         return ""
-    return f"{call}:{n} {first.returncode} {sorted(left)}, then {second.returncode} {sorted(now)} {second.stderr}\n"
+    return f"{call}:{n} {first.rc} {sorted(left)}, then {second.rc} {sorted(now)} {second.stderr}\n"
 
 
 def at_each_call(call, step, result):
@@ -76,10 +59,6 @@ def at_each_call(call, step, result):
     ok(None in said and tried and not any(tried), f"killed at each of {len(tried)} calls of {call}, --result {result}", "".join(tried))
 
 
-def lines(err):
-    return [line for line in err.splitlines() if line.startswith("cudist: ")]
-
-
 def wait_until(true):
     end = time.monotonic() + 30
     while not true() and time.monotonic() < end:
@@ -89,51 +68,49 @@ def wait_until(true):
 def told_late(call, n, what, to):
     """Rank 0 stands still at its nth call; then what is told to a rank, or to all by way of the launcher, comes too late."""
     folder = tempfile.mkdtemp(dir=TOP)
-    job = subprocess.Popen([*MPIRUN, "-np", "2", FAULT, "-q", IN, "-k", "copy", "-o", "o.npy"], cwd=folder, stdin=subprocess.DEVNULL,
-                           stderr=subprocess.PIPE, text=True, env=dict(ENV, CUDIST_TEST_FAIL=f"{call}:{n}:STOP@0"))
+    job = Run([*MPIRUN, "-np", "2", FAULT, "-q", IN, "-k", "copy", "-o", "o.npy"], cwd=folder,
+              env=dict(ENV, CUDIST_TEST_FAIL=f"{call}:{n}:STOP@0")).start()
     ranks = {}
 
     def stands():
-        ranks.update(find_ranks(job.pid))
+        ranks.update(find_ranks(job.process.pid))
         return 0 in ranks and stat(ranks[0])[0] == "T"
 
     wait_until(stands)
-    os.kill(job.pid if to == "all" else ranks[to], what)
+    os.kill(job.process.pid if to == "all" else ranks[to], what)
     os.kill(ranks[0], signal.SIGCONT)
-    err = job.communicate(timeout=60)[1]
+    job.end()
     now = files(folder)
     shutil.rmtree(folder)
     # mpirun that was told to end says 1 whatever its ranks say.
-    good = set(now) == {"o.npy", "o.npy.json"} and now["o.npy"] == RIGHT and not lines(err) and (job.returncode == 0 or to == "all")
-    ok(good, f"{what.name} to {to} when rank 0 comes to call {n} of {call}: the run is through", f"{job.returncode} {sorted(now)}\n{err}")
+    good = set(now) == {"o.npy", "o.npy.json"} and now["o.npy"] == RIGHT and not job.lines and (job.rc == 0 or to == "all")
+    ok(good, f"{what.name} to {to} when rank 0 comes to call {n} of {call}: the run is through", f"{sorted(now)}\n{job}")
 
 
 def told_early():
     """While MPI starts, and waits for a rank that does not come."""
     words = [*MPIRUN, "-np", "2", "sh", "-c", 'test $OMPI_COMM_WORLD_RANK = 0 || exec sleep 50; exec "$@"', "sh", CUDIST, "-q", IN]
-    job = subprocess.Popen(words + ["-o", "none"], cwd=TOP, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV)
+    job = Run(words + ["-o", "none"], cwd=TOP).start()
 
     def here():
         try:
-            return os.readlink(f"/proc/{find_ranks(job.pid)[0]}/exe") == CUDIST
+            return os.readlink(f"/proc/{find_ranks(job.process.pid)[0]}/exe") == CUDIST
         except (OSError, KeyError):
             return False
 
     wait_until(here)
     time.sleep(0.5)
-    os.kill(find_ranks(job.pid)[0], signal.SIGTERM)
-    err = job.communicate(timeout=60)[1]
-    ok(job.returncode == 75 and lines(err) == ["cudist: stopped at once by TERM"], "TERM while MPI starts", f"{job.returncode}\n{err}")
+    os.kill(find_ranks(job.process.pid)[0], signal.SIGTERM)
+    job.end()
+    ok(job.rc == 75 and job.lines == ["cudist: stopped at once by TERM"], "TERM while MPI starts", job)
     os.mkfifo(os.path.join(TOP, "job"))
     for what in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-        job = subprocess.Popen([CUDIST, "-q", IN, "-o", "none", "--job", "job"], cwd=TOP, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               text=True, env=ENV)
-        wait_until(lambda: stat(job.pid)[0] == "S" and "/cudist" in os.readlink(f"/proc/{job.pid}/exe"))
+        job = Run([CUDIST, "-q", IN, "-o", "none", "--job", "job"], cwd=TOP).start()
+        wait_until(lambda: stat(job.process.pid)[0] == "S" and "/cudist" in os.readlink(f"/proc/{job.process.pid}/exe"))
         time.sleep(0.2)
-        job.send_signal(what)
-        err = job.communicate(timeout=60)[1]
-        ok(job.returncode == 75 and lines(err) == [f"cudist: stopped at once by {what.name[3:]}"], f"{what.name} while the job is read",
-           f"{job.returncode}\n{err}")
+        job.process.send_signal(what)
+        job.end()
+        ok(job.rc == 75 and job.lines == [f"cudist: stopped at once by {what.name[3:]}"], f"{what.name} while the job is read", job)
 
 
 TOP = tempfile.mkdtemp(prefix="cudist-kill-")
@@ -152,5 +129,4 @@ try:
     told_early()
 finally:
     shutil.rmtree(TOP, ignore_errors=True)
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(done())
