@@ -2,16 +2,28 @@
  *   in[0]   dim[0] elements of call->type: f32, f64, i64 or u64; element 0 is number dim[1] of the whole array, a unit's first
  *   out[0]  struct cud_leaf[]; dim[2] is the elements in a unit, see leaf.h
  *
- * Lane l adds up 16 elements of a leaf: 256 * (l / 16) + 16 * k + l % 16 for k = 0..15, in that order; the lanes are then
- * added in one tree.  So a CPU reads memory straight on with its sums in registers, a GPU reads whole 64-byte sectors, and
- * both add in the same order.  A leaf that is not full takes as many lanes as it needs, rounded up to a power of two; what is
- * missing in its last 256 elements is filled up with the pivot, which adds nothing to any sum.
+ * Lane l adds up 16 elements of a leaf, 256 * (l / 16) + 16 * k + l % 16 for k = 0..15, four at a time: (0 + 1) + (2 + 3),
+ * then to what it has; the lanes are then added in one tree.  So a CPU reads memory straight on with its sums in registers, a
+ * GPU reads whole 64-byte sectors, and both add in the same order.  A leaf that is not full takes as many lanes as it needs,
+ * rounded up to a power of two; what is missing in its last 256 elements is filled up with the pivot, which adds nothing to
+ * any sum.
  *
- * The moments are about a pivot, so that no large mean cancels.  The pivot is that one of the first 64 finite elements which
- * is nearest to their mean.  An element, because x - pivot is then exact for integers and for most neighbours, so sums of
- * integers are exact.  Near the mean of k elements, because then n (pivot - mean)^2 <= 2 n / k * M2 (M2 the sum of squares
- * about the mean): the sum of squares about the pivot is at most 1 + 2 * 4096 / 64 = 129 times M2 whatever the data, and
- * s2 - s1^2 / n loses at most 7 bits.
+ * The moments are about a pivot p, so that no large mean cancels.  An element, because x - p is then exact for integers and
+ * for most neighbours, so sums of integers are exact.  At first that one of the first 64 finite elements which is nearest to
+ * their mean; a leaf that it may suit badly is summed once more, about the element nearest to the leaf's mean m.  With n
+ * elements, S the sum of |x|, M2 the sum of (x - m)^2 and D that of |x - p|, afterwards
+ *
+ *     n (m - p)^2 <= 8 M2, so s2 <= 9 M2, and s2 - s1^2 / n loses at most 3.2 bits;
+ *     n |p| <= 3 S, so D <= 4 S.
+ *
+ * The first pass tells whether both hold already.  The first: n (m - p)^2 is s1^2 / n, and M2 is s2 - s1^2 / n.  The second:
+ * S is at least |s1 + n p|, the sum, and at least the sum of x^2 by the largest |x|; one of the two must reach n |p| / 3.  For
+ * the element q that is nearest to m both are true: (q - m)^2 is at most the mean of (x - m)^2, M2 / n, and |q - m| at most the
+ * mean of |x - m|, which is at most 2 S / n, while |m| <= S / n.  That s1, s2 and m are rounded changes these bounds by less
+ * than 1e-10 of themselves.
+ *
+ * A term of s1 is rounded at most 14 times on its way (difference, 2, 3, 8), by u = 2^-53 of it; so s1 is off by at most
+ * 14 u D <= 56 u S.  One of s2 is rounded 16 times; with the error of s1, m2 is off by at most 400 u of itself.
  *
  * A leaf with a NaN or an infinity has sums that are not finite: no test an element is needed.  It is done again with every
  * element tested and what is not finite replaced by the pivot. */
@@ -25,7 +37,7 @@
 
 template <class T> struct work {          /* what the lanes share */
     double s1[LANES], s2[LANES];
-    T lo[LANES], hi[LANES], lo0[LANES], hi0[LANES], rest[SPAN], sample[SAMPLE];
+    T lo[LANES], hi[LANES], lo0[LANES], hi0[LANES], rest[SPAN], near[LANES];
 };
 
 HELPER int place(int l) { return l / ALONG * SPAN + l % ALONG; }
@@ -42,49 +54,82 @@ template <class T> HELPER double apart(T x, T base)
     return FROM_BITS<double>(BITS(hi - (0x1p84 + 0x1p52) + lo) | (minus & 0x8000000000000000));
 }
 
-/* That one of a[0..m), m <= SAMPLE, which is nearest to their mean about base; the first in a fixed tree among equals.
- * a may be w->sample: a lane overwrites its own element only, with the same value. */
+/* That near[l] which has the least distance s2[l]; the first in a fixed tree among equals. */
+template <class W> HELPER void fold_nearest(int lanes, W *w)
+{
+    for (int half = lanes / 2; half > 0; half /= 2)
+        PHASE_TO(l, half) {
+            const int nearer = w->s2[l + half] < w->s2[l];
+            w->s2[l] = nearer ? w->s2[l + half] : w->s2[l];
+            w->near[l] = nearer ? w->near[l + half] : w->near[l];
+        }
+}
+
+/* That one of a[0..m), m <= SAMPLE, which is nearest to their mean about base.
+ * a may be w->near: a lane overwrites its own element only, with the same value. */
 template <class T, class W> HELPER T middle(const T *a, int m, T base, W *w)
 {
-    double *const dist = w->s2;
-    T *const value = w->sample;
     PHASE_TO(l, SAMPLE)
         w->s1[l] = l < m ? apart(a[l], base) * (1.0 / SAMPLE) : 0;
     for (int half = SAMPLE / 2; half > 0; half /= 2)
         PHASE_TO(l, half)
             w->s1[l] += w->s1[l + half];
     PHASE_TO(l, SAMPLE) {
-        dist[l] = l < m ? MAGNITUDE(apart(a[l], base) - w->s1[0] * ((double)SAMPLE / m)) : HUGE_VAL;
-        value[l] = l < m ? a[l] : a[0];
+        w->s2[l] = l < m ? MAGNITUDE(apart(a[l], base) - w->s1[0] * ((double)SAMPLE / m)) : HUGE_VAL;
+        w->near[l] = l < m ? a[l] : a[0];
     }
-    for (int half = SAMPLE / 2; half > 0; half /= 2)
-        PHASE_TO(l, half) {
-            const int nearer = dist[l + half] < dist[l];
-            dist[l] = nearer ? dist[l + half] : dist[l];
-            value[l] = nearer ? value[l + half] : value[l];
-        }
-    const T pivot = value[0];
-    return pivot;
+    fold_nearest(SAMPLE, w);
+    const T found = w->near[0];
+    return found;
 }
 
-/* A pack of lanes adds up `deep` elements each from q on. */
+/* That finite one of a[0..n) which is nearest to the point `off` from the pivot; the pivot if none is nearer. */
+template <class T, class W> HELPER T nearest(const T *a, int n, T pivot, double off, W *w)
+{
+    PHASE(l) {
+        w->s2[l] = MAGNITUDE(off);
+        w->near[l] = pivot;
+    }
+    for (int i = 0; i < n; i += LANES)
+        PHASE_TO(l, least(LANES, n - i)) {
+            const double away = MAGNITUDE(apart(a[i + l], pivot) - off);
+            const int nearer = away < w->s2[l];
+            w->s2[l] = nearer ? away : w->s2[l];
+            w->near[l] = nearer ? a[i + l] : w->near[l];
+        }
+    fold_nearest(LANES, w);
+    const T found = w->near[0];
+    return found;
+}
+
+/* Is the pivot far from the mean, as the spread goes? */
+HELPER bool is_far(double n, double s1, double s2) { return 9 * (s1 / n) * s1 > 8 * s2; }
+
+/* A pack of lanes adds up `deep` elements each from q on, a multiple of 4. */
 template <bool careful, class T> HELPER void add_up(const T *q, int deep, int l, T pivot, struct work<T> *w)
 {
     const pack<double> about = ALL((double)pivot), zero = ALL(0.0), inf = ALL((double)HUGE_VAL);
     const pack<T> middle = ALL(pivot), top = ALL((T)HUGE_VAL);
     pack<double> u = zero, v = zero;
     pack<T> lo = middle, hi = middle;
-    for (int k = 0; k < deep; k++) {
-        pack<T> e = LOAD(q + k * ALONG);
-        pack<double> d = WIDE(q + k * ALONG) - about;
-        if (careful) {
-            d = IF_LESS(MAGNITUDE(WIDE(q + k * ALONG)), inf, d, zero);
-            e = IF_LESS(MAGNITUDE(e), top, e, middle);
+    for (int k = 0; k < deep; k += 4) {
+        pack<double> sum[2], square[2], d[2];
+        for (int j = 0; j < 2; j++) {
+            for (int i = 0; i < 2; i++, q += ALONG) {
+                pack<T> e = LOAD(q);
+                d[i] = WIDE(q) - about;
+                if (careful) {
+                    d[i] = IF_LESS(MAGNITUDE(WIDE(q)), inf, d[i], zero);
+                    e = IF_LESS(MAGNITUDE(e), top, e, middle);
+                }
+                lo = LESSER(e, lo);
+                hi = GREATER(e, hi);
+            }
+            sum[j] = d[0] + d[1];
+            square[j] = d[0] * d[0] + d[1] * d[1];
         }
-        u = u + d;
-        v = v + d * d;
-        lo = LESSER(e, lo);
-        hi = GREATER(e, hi);
+        u = u + (sum[0] + sum[1]);
+        v = v + (square[0] + square[1]);
     }
     STORE(w->s1 + l, u);
     STORE(w->s2 + l, v);
@@ -119,7 +164,7 @@ template <bool careful, class T> HELPER int moments(const T *a, int n, T pivot, 
     while (lanes < whole + (left ? ALONG : 0))
         lanes *= 2;
     if (left) {
-        PHASE_TO(l, CEIL_DIV(left, ALONG) * ALONG)
+        PHASE_TO(l, CEIL_DIV(left, 4 * ALONG) * 4 * ALONG)
             w->rest[l] = pivot;
         PHASE_TO(l, left)
             w->rest[l] = a[whole / ALONG * SPAN + l];
@@ -174,11 +219,11 @@ template <class T> HELPER void any_leaf(const T *a, int n, uint64_t at, struct c
     if (finite) {
         ONCE()
             for (int i = 0, k = 0; k < m; i++) {
-                w->sample[k] = a[i];
+                w->near[k] = a[i];
                 k += MAGNITUDE(a[i]) < inf;
             }
         JOIN();
-        pivot = middle(w->sample, m, T(0), w);
+        pivot = middle(w->near, m, T(0), w);
         moments<true>(a, n, pivot, w);
         s1 = QUIET(w->s1[0]), s2 = QUIET(w->s2[0]), lo = w->lo[0], hi = w->hi[0];
     }
@@ -191,6 +236,25 @@ template <class T> HELPER void any_leaf(const T *a, int n, uint64_t at, struct c
                 (uint64_t)finite, nan, pinf, ninf, jnan, pinf ? jhi : CUD_NONE, ninf ? jlo : CUD_NONE, 0, 0};
 }
 
+/* May the leaf's pivot be a bad one?  See the head of this file. */
+HELPER bool is_poor(const struct cud_leaf *l)
+{
+    const double n = (double)l->finite, p = l->pivot.f, sum = l->s1 + n * p, squares = l->s2 + p * (l->s1 + sum);
+    const double largest = GREATER(MAGNITUDE(l->min.f), MAGNITUDE(l->max.f)), enough = n * MAGNITUDE(p) * (1.0 / 3);
+    const bool small = MAGNITUDE(sum) >= enough || (squares / largest >= enough && squares <= DOUBLE_MAX);
+    return MAGNITUDE(l->s1) <= DOUBLE_MAX && (!small || is_far(n, l->s1, l->s2));
+}
+
+/* Sums the leaf about the element nearest to its mean. */
+template <class T> HELPER void sum_again(const T *a, int n, struct cud_leaf *out, struct work<T> *w)
+{
+    const T pivot = nearest(a, n, (T)out->pivot.f, out->s1 / (double)out->finite, w);
+    moments<true>(a, n, pivot, w);
+    ONCE()
+        if (MAGNITUDE(w->s1[0]) <= DOUBLE_MAX)
+            out->pivot.f = (double)pivot, out->s1 = w->s1[0], out->s2 = w->s2[0];
+}
+
 template <class T> KERNEL stats(const T *x, struct cud_leaf *out, size_t n, uint64_t first, size_t unit)
 {
     TILES(t, leaf_count(n, unit)) {
@@ -201,6 +265,9 @@ template <class T> KERNEL stats(const T *x, struct cud_leaf *out, size_t n, uint
                                             : clean_leaf(x + i, have, first + i, out + t, w);
         if (!clean)
             any_leaf(x + i, have, first + i, out + t, w);
+        JOIN();
+        if (is_poor(out + t))
+            sum_again(x + i, have, out + t, w);
         JOIN();                           /* the next leaf may not overwrite what a slow lane still reads */
     }
 }
@@ -210,7 +277,7 @@ template <class T> KERNEL stats(const T *x, struct cud_leaf *out, size_t n, uint
 template <class T> struct int_work {
     double s1[LANES], s2[LANES];
     uint64_t sum[LANES], over[LANES];     /* 128 bits, two's complement */
-    T lo[LANES], hi[LANES], sample[SAMPLE];
+    T lo[LANES], hi[LANES], near[LANES];
 };
 
 HELPER uint64_t negative(int64_t x) { return x < 0; }
@@ -233,8 +300,10 @@ template <class T> HELPER void int_add_up(const T *a, int n, int l, T pivot, str
     w->s1[l] = u, w->s2[l] = v, w->sum[l] = sum, w->over[l] = over, w->lo[l] = lo, w->hi[l] = hi;
 }
 
-template <class T> HELPER void int_fold(struct int_work<T> *w)
+template <class T> HELPER void int_moments(const T *a, int n, T pivot, struct int_work<T> *w)
 {
+    PHASE(l)
+        int_add_up(a, n, l, pivot, w);
     for (int half = LANES / 2; half > 0; half /= 2)
         PHASE_TO(l, half) {
             const int r = l + half;
@@ -257,10 +326,14 @@ template <class T> KERNEL int_stats(const T *x, struct cud_leaf *out, size_t n, 
         size_t i;
         const int have = leaf_find(t, n, unit, &i);
         const T *const a = x + i;
-        const T pivot = middle(a, least(have, SAMPLE), a[0], w);
-        PHASE(l)
-            int_add_up(a, have, l, pivot, w);
-        int_fold(w);
+        T pivot = middle(a, least(have, SAMPLE), a[0], w);
+        int_moments(a, have, pivot, w);
+        const double s1 = w->s1[0];
+        if (is_far(have, s1, w->s2[0])) {
+            JOIN();
+            pivot = nearest(a, have, pivot, s1 / have, w);
+            int_moments(a, have, pivot, w);
+        }
         const T lo = w->lo[0], hi = w->hi[0];
         const uint64_t at = first + i, ilo = at + FIND(a, lo, have), ihi = at + FIND(a, hi, have);
         ONCE()

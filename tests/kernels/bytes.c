@@ -54,8 +54,9 @@ static uint64_t random_bits(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Kinds of data: small numbers; far from zero; of any size and sign; some not finite; any bits at all. */
-enum { SMALL, FAR, WIDE, SPECIAL, BITS, KINDS };
+/* Kinds of data: small numbers; far from zero; of any size and sign; some not finite; any bits at all.  For stats also: the
+ * first 64 of a leaf are far from the rest. */
+enum { SMALL, FAR, WIDE, SPECIAL, BITS, KINDS, FIRST = KINDS };
 
 static double number(int kind, uint64_t *state)
 {
@@ -75,9 +76,10 @@ static void *data(enum cud_type type, int kind, size_t n, uint64_t seed)
     char *const x = room(n * e);
     uint64_t state = seed * 1000 + 10 * (uint64_t)type + (uint64_t)kind;
     for (size_t i = 0; i < n; i++) {
-        const double d = number(kind, &state);
+        const bool first = kind == FIRST && i % CUD_LEAF < 64;
+        const double d = number(kind, &state) * (first ? 1e20 : 1);
         const float f = (float)d;
-        const uint64_t u = random_bits(&state);
+        const uint64_t u = random_bits(&state) >> (kind != FIRST ? 0 : first ? 2 : 50);
         memcpy(x + i * e, &u, e);
         if (kind != BITS && type == CUD_F32)
             memcpy(x + i * e, &f, e);
@@ -183,7 +185,7 @@ static void stats(enum cud_type type, size_t n)
 {
     static const size_t units[] = {1, 80, 640, 1568, 4096, 5000, 50176};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        for (int kind = 0; kind < KINDS; kind++) {
+        for (int kind = 0; kind <= FIRST; kind++) {
             const size_t unit = units[i], have = unit < 100 ? n / 20 : n;
             const size_t leaves = (have / unit + 1) * ((unit + CUD_LEAF - 1) / CUD_LEAF);
             char what[80];

@@ -47,8 +47,17 @@ class Run(whole.Run):
         return f"{self.extra} {super().__str__()}\nleft {self.left}"
 
 
-def npy(name, kind, shape):
-    """Random bits or numbers of the type."""
+def npy(name, kind, shape, data=None):
+    """Random bits or numbers of the type; or these bytes."""
+    if data is None:
+        data = random_data(kind, shape)
+    path = os.path.join(TOP, name)
+    with open(path, "wb") as f:
+        f.write(whole.npy("<" + kind, shape, data))
+    return path
+
+
+def random_data(kind, shape):
     n = 1
     for d in shape:
         n *= d
@@ -58,10 +67,7 @@ def npy(name, kind, shape):
         i = R.randrange(n)
         wild = struct.pack("<" + code, R.choice([float("nan"), float("-inf"), 1e-310]))
         data[i * size:(i + 1) * size] = R.choice([R.randbytes(size), wild])
-    path = os.path.join(TOP, name)
-    with open(path, "wb") as f:
-        f.write(whole.npy("<" + kind, shape, data))
-    return path
+    return data
 
 
 def cases():
@@ -85,6 +91,10 @@ def cases():
     yield "dense", ["-k", f"dense:weights={w},bias={b},activation=relu", "-b", "100", a]
     yield "dense, tanh", ["-k", f"dense:weights={w},activation=tanh", "-b", "333", a]
     yield "no rows", ["-k", "scale", npy("none.npy", "f4", (0, 16))]
+    for kind, code in ("f4", "f"), ("f8", "d"), ("i8", "q"):        # leaves whose first pivot suits them badly
+        first, rest = (10 ** 17, -3) if code == "q" else (1e8, 3.7e-6)
+        data = struct.pack(f"<9001{code}", *(first if i % 4096 < 33 else rest for i in range(9001)))
+        yield f"copy, {kind}, large ones first", ["-k", "copy", npy(f"first-{kind}.npy", kind, (9001,), data)]
     yield "one huge row", ["-k", "scale", "-k", "relu", npy("huge.npy", "f4", (1, 20011))]
     shapes = {"mlp": "60x784", "softmax": "20000x10"}              # else too much for an emulator
     for name in sorted(os.listdir(JOBS)):

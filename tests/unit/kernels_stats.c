@@ -12,15 +12,26 @@ static double real(const void *x, enum cud_type type, size_t i)
 
 /* ---- data: kinds that once were, or might be, trouble */
 
-enum kind { UNIFORM, FAR, SAME, ZEROS, TINY, HUGE_BOTH, DOWN, SOME_NAN, LATE_NAN, MOST_NAN, ALL_NAN, INFS, MIXED, KINDS };
+enum kind { UNIFORM, FAR, SAME, ZEROS, TINY, HUGE_BOTH, DOWN, SOME_NAN, LATE_NAN, MOST_NAN, ALL_NAN, INFS, MIXED, BIG_FIRST,
+    BIG_AND_BIGGER, BIG_AND_NAN, ZERO_FIRST, ANY_FIRST, NO_MEAN, KINDS };
 static const char *const kind_names[] = {"uniform", "far from 0", "all the same", "zeros of both signs", "subnormal", "huge",
-    "decreasing", "a NaN here and there", "a NaN at the end", "few that are not NaN", "all NaN", "infinities", "everything"};
+    "decreasing", "a NaN here and there", "a NaN at the end", "few that are not NaN", "all NaN", "infinities", "everything",
+    "33 large ones first", "33 large ones, one much larger", "33 large ones, NaNs", "64 zeros first",
+    "64 of another size first", "large ones first, both signs, heavy tails"};
 
 static double value(enum kind kind, size_t i, size_t n, uint64_t *state)
 {
     const double u = random_unit(state);
     const uint64_t b = random_bits(state);
+    const double small = i % CUD_LEAF < 33 ? 1e8 : i % CUD_LEAF < 64 ? 0 : 3.7e-6;
+    const double other = ldexp(1.1, (int)((i / CUD_LEAF * 37 + n) % 90) - 30);
     switch (kind) {
+    case BIG_FIRST: return small;
+    case BIG_AND_BIGGER: return i % CUD_LEAF == 100 ? 26e8 : small;
+    case BIG_AND_NAN: return b % 100 == 0 ? NAN : b % 1000 == 1 ? HUGE_VAL : small;
+    case ZERO_FIRST: return i % CUD_LEAF < 64 ? 0 : 1e8 + u;
+    case ANY_FIRST: return i % CUD_LEAF < 64 ? other * (1 + u) : 1 + u * 1e-3;
+    case NO_MEAN: return (i % CUD_LEAF < 64 ? other : 1 / (u + 1e-4)) * (b & 1 ? 1 : -1);
     case FAR: return 1e8 + u * 1e-3;
     case SAME: return 0.1;
     case ZEROS: return b & 1 ? 0.0 : -0.0;
@@ -92,35 +103,48 @@ static bool check_counts(const void *x, enum cud_type type, size_t n, uint64_t a
            is("max's bits", l->max.u, w.max.u) & is("isum", l->isum_lo | l->isum_hi, 0);
 }
 
-/* s1, s2 to a few roundings; the pivot is an element, and near the mean as the bound in stats.cu says. */
-static bool check_moments(const void *x, enum cud_type type, size_t n, const struct cud_leaf *l)
+/* What the head of stats.cu promises of the pivot: an element, near the mean as the spread goes, and small as the elements go.
+ * The moments are those of the elements about the mean. */
+struct moments { long double n, mean, m2, abs; };
+
+static bool check_pivot(const struct moments *m, long double pivot, bool element)
 {
-    long double sum = 0, s1 = 0, s2 = 0, m2 = 0, abs1 = 0;
-    bool element = l->finite == 0;
-    for (size_t i = 0; i < n; i++)
-        sum += isfinite(real(x, type, i)) ? (long double)real(x, type, i) : 0;
-    const long double mean = l->finite ? sum / l->finite : 0, pivot = l->pivot.f;
-    for (size_t i = 0; i < n; i++) {
-        const long double e = real(x, type, i), d = e - pivot;
-        if (!isfinite(e))
-            continue;
-        s1 += d, s2 += d * d, abs1 += fabsl(d), m2 += (e - mean) * (e - mean);
-        element = element || bits_of(real(x, type, i)) == l->pivot.u;
-    }
-    const long double k = l->finite < 64 ? l->finite : 64, off = l->finite * (pivot - mean) * (pivot - mean);
-    if (!element || off > 2 * l->finite * m2 / (k ? k : 1) * 1.000001L)
-        printf("# the pivot %a is no element, or too far from the mean %La\n", l->pivot.f, mean);
-    return element && off <= 2 * l->finite * m2 / (k ? k : 1) * 1.000001L &&
-           near_to("s1", l->s1, s1, abs1 * 0x1p-48L) & near_to("s2", l->s2, s2, s2 * 0x1p-47L + 0x1p-1074L);
+    const long double off = pivot - m->mean, grace = 1 + 1e-9L;
+    const bool near = m->n * off * off <= 8 * m->m2 * grace, small = m->n * fabsl(pivot) <= 3 * m->abs * grace;
+    if (!element || !near || !small)
+        printf("# the pivot %La is %s: the mean is %La, that of |x| %La, the variance %La\n", pivot, !element ? "no element" :
+               !near ? "too far from the mean" : "too large", m->mean, m->abs / m->n, m->m2 / m->n);
+    return element && near && small;
 }
 
-/* Exact sums of integers; the pivot is an element. */
+/* s1 and s2 to the roundings that stats.cu allows them: s1 has u = 2^-53 so often of the sum of |x - pivot|, s2 of itself. */
+static bool check_moments(const void *x, enum cud_type type, size_t n, const struct cud_leaf *l)
+{
+    struct moments m = {.n = l->finite};
+    long double sum = 0, s1 = 0, s2 = 0, abs1 = 0;
+    bool element = false;
+    for (size_t i = 0; i < n; i++)
+        sum += isfinite(real(x, type, i)) ? (long double)real(x, type, i) : 0;
+    m.mean = sum / (l->finite ? m.n : 1);
+    for (size_t i = 0; i < n; i++) {
+        const long double e = real(x, type, i), d = e - (long double)l->pivot.f;
+        if (!isfinite(e))
+            continue;
+        s1 += d, s2 += d * d, abs1 += fabsl(d), m.m2 += (e - m.mean) * (e - m.mean), m.abs += fabsl(e);
+        element = element || bits_of(real(x, type, i)) == l->pivot.u;
+    }
+    return (l->finite == 0 || check_pivot(&m, l->pivot.f, element)) & near_to("s1", l->s1, s1, abs1 * 0xep-53L * 1.001L) &
+           near_to("s2", l->s2, s2, s2 * 0x10p-53L * 1.001L + 0x1p-1060L);
+}
+
+/* Exact sums of integers; the pivot as above, but for its size, which matters to no sum. */
 static bool check_ints(const uint64_t *x, bool is_signed, size_t n, uint64_t at, const struct cud_leaf *l)
 {
     const uint64_t flip = is_signed ? (uint64_t)1 << 63 : 0;       /* orders signed ones as unsigned ones */
     uint64_t lo = 0, hi = 0, argmin = 0, argmax = 0;
     long double s1 = 0, s2 = 0, abs1 = 0;
     bool element = false;
+    const long double pivot = is_signed ? (long double)l->pivot.i : (long double)l->pivot.u;
     for (size_t i = 0; i < n; i++) {
         const long double d = is_signed ? (long double)(int64_t)x[i] - (long double)l->pivot.i
                                         : (long double)x[i] - (long double)l->pivot.u;
@@ -130,11 +154,12 @@ static bool check_ints(const uint64_t *x, bool is_signed, size_t n, uint64_t at,
         s1 += d, s2 += d * d, abs1 += fabsl(d);
         element = element || x[i] == l->pivot.u;
     }
-    return element && is("sum, lower half", l->isum_lo, lo) & is("sum, upper half", l->isum_hi, hi) &
+    const struct moments m = {n, pivot + s1 / n, s2 - s1 * s1 / n, fabsl(pivot) * n};
+    return check_pivot(&m, pivot, element) & is("sum, lower half", l->isum_lo, lo) & is("sum, upper half", l->isum_hi, hi) &
            is("argmin", l->argmin, at + argmin) & is("argmax", l->argmax, at + argmax) & is("min", l->min.u, x[argmin]) &
            is("max", l->max.u, x[argmax]) & is("finite", l->finite, n) & is("nan", l->nan | l->pinf | l->ninf, 0) &
            is("firsts", l->first_nan & l->first_pinf & l->first_ninf, CUD_NONE) &
-           near_to("s1", l->s1, s1, abs1 * 0x1p-48L) & near_to("s2", l->s2, s2, s2 * 0x1p-47L);
+           near_to("s1", l->s1, s1, abs1 * 0x18p-53L) & near_to("s2", l->s2, s2, s2 * 0x1ap-53L);
 }
 
 /* ---- a call, cut into leaves by its own definition */
@@ -218,6 +243,19 @@ static void check_integers(enum cud_type type, uint64_t mask, uint64_t base)
     free(x);
 }
 
+/* Integers whose first 64 are far from the rest. */
+static void check_steps(enum cud_type type, uint64_t high, uint64_t low)
+{
+    uint64_t *const x = room(MOST * 8);
+    bool good = true;
+    for (size_t i = 0; i < MOST; i++)
+        x[i] = i % CUD_LEAF < 33 ? high : low + i % 2;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && good; i++)
+        good = check(type, x, sizes[i][0], sizes[i][1]);
+    ok(good, "%s: 33 at %llx, then %llx", cud_type_name(type), (unsigned long long)high, (unsigned long long)low);
+    free(x);
+}
+
 static void check_nothing(void)
 {
     struct cud_leaf leaf = {.finite = 77};
@@ -237,6 +275,8 @@ int main(void)
     }
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
         check_integers(ints[i].type, ints[i].mask, ints[i].base);
+    check_steps(CUD_I64, (uint64_t)1 << 60, (uint64_t)-3);
+    check_steps(CUD_U64, 0, UINT64_MAX - 1);
     check_nothing();
     return done_testing();
 }
