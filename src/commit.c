@@ -31,7 +31,7 @@ static enum cud_status discard(const struct cud_target *t, const char *path, str
 {
     const char *const who = t->left.who;
     if (path && unlink(path) == 0)
-        cud_say(-1, "note: %s was left by a run that did not end well%s%s; discarded", path, *who ? ", " : "", who);
+        cud_note("note: %s was left by a run that did not end well%s%s; discarded", path, *who ? ", " : "", who);
     else if (path && errno != ENOENT)
         return FAIL(err, CUD_EFAILED, "%s: was left by an earlier run and cannot be removed: %s", path, strerror(errno));
     return CUD_OK;
@@ -43,7 +43,7 @@ static enum cud_status discard_left(struct cud_target *t, struct cud_err *err)
     enum cud_status status = CUD_OK;
     t->again = cud_target_is_unfinished(t);
     if (t->again)
-        cud_say(-1, "note: %s is of a run that did not live to write its result, %s; it is made again", t->path, t->left.who);
+        cud_note("note: %s is of a run that did not live to write its result, %s; it is made again", t->path, t->left.who);
     else
         TRY(discard(t, t->result_tmp, err));
     TRY(discard(t, t->part, err));

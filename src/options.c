@@ -258,7 +258,7 @@ static const struct cud_option table[] = {
     {"verbose", 'v', NULL, "no", CUD_GROUP_TELL, EVERYWHERE, CUD_ALL_LOUDNESS, CUD_RUN, NULL, AT(verbose), set_verbose,
      "say more; twice: also where in the source an error arose"},
     {"quiet", 'q', NULL, "no", CUD_GROUP_TELL, EVERYWHERE, CUD_ALL_LOUDNESS, CUD_RUN, NULL, AT(verbose), set_quiet,
-     "errors only"},
+     "errors only: no notes, warnings, progress or statistics"},
     {"list-kernels", 0, NULL, NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_LIST_KERNELS, NULL, 0, NULL,
      "the built-in kernels and their parameters"},
     {"info", 0, "FILE", NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_INFO, NULL, AT(info), set_source,

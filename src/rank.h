@@ -85,5 +85,8 @@ _Noreturn void cud_ranks_abort(struct cud_ranks *r, const struct cud_err *err);
 
 /* The line all of stderr has: "cudist: rank 2: TEXT"; rank < 0: "cudist: TEXT". */
 void cud_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What is no error ("note: ...", "warning: ..."): the same, unless -q said quiet. */
+void cud_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cud_note_quiet(bool quiet);           /* once, before ranks' threads start */
 
 #endif

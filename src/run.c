@@ -148,11 +148,11 @@ static void warn(const struct cud_summary *s, const struct cud_program *p)
 {
     const uint64_t cols = cud_shape_cols(&p->out.shape);
     if (s->nan)
-        cud_say(-1, "warning: %llu of the output's values are NaN, the first in row %llu: sum, mean and the like are NaN too",
-                (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)));
+        cud_note("warning: %llu NaN in the output, the first in row %llu: sum, mean and the like are NaN too",
+                 (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)));
     if (s->lost.saturated || s->lost.nan_to_zero)
-        cud_say(-1, "warning: the output's type cannot hold all values: %llu were saturated, %llu were NaN and became 0",
-                (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
+        cud_note("warning: %s does not hold all of the output's values: %llu out of range, %llu NaN made 0",
+                 cud_type_name(p->out.type), (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
 }
 
 /* Whoever stops reading early has read enough. */
@@ -186,8 +186,8 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     TRY(cud_result_json(&facts, &json, &n, err));
     TRY(cud_sink_commit(r->sink, json, n, err));
     cud_signals_ignore();                  /* it is done */
+    warn(&summary, &r->p.program);
     if (job->verbose >= 0) {
-        warn(&summary, &r->p.program);
         FILE *const to = strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout;
         cud_result_print(&facts, to);
         TRY(check_printed(to, err));
@@ -267,8 +267,8 @@ done:
 
 static void note_default(const struct cud_job *job)
 {
-    if (job->default_step && job->verbose >= 0)
-        cud_say(-1, "no step was given: doing -k scale:factor=2 (-k copy takes the values as they are; --help shows more)");
+    if (job->default_step)
+        cud_note("note: no step was given: doing -k scale:factor=2 (-k copy takes the values as they are; --help shows more)");
 }
 
 static void set_started(struct run *r)
@@ -285,6 +285,7 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
     struct run r = {.job = job, .ranks = ranks, .began = cud_now()};
     const int me = cud_rank_me(ranks);
     set_started(&r);
+    cud_note_quiet(job->verbose < 0);
     cud_ranks_timeout(ranks, job->timeout);
     TRY(cud_prepare(job, ranks, &r.p, err));
     if (me == 0)

@@ -21,15 +21,33 @@ void cud_line_write(const char *line, size_t n)
     }
 }
 
-void cud_say(int rank, const char *format, ...)
+static void say(int rank, const char *format, va_list args)
 {
     char line[2048];
     int head = rank < 0 ? snprintf(line, sizeof line, "cudist: ") : snprintf(line, sizeof line, "cudist: rank %d: ", rank);
-    va_list args;
-    va_start(args, format);
     cud_text_line(line + head, sizeof line - (size_t)head - 1, format, args);     /* one byte is for the newline */
-    va_end(args);
     size_t n = strlen(line);
     line[n++] = '\n';
     cud_line_write(line, n);
+}
+
+void cud_say(int rank, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(rank, format, args);
+    va_end(args);
+}
+
+static bool quiet_notes;                   /* the log level */
+
+void cud_note_quiet(bool quiet) { quiet_notes = quiet; }
+
+void cud_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!quiet_notes)
+        say(-1, format, args);
+    va_end(args);
 }
