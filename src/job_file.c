@@ -1,4 +1,5 @@
 /* Job files: KEY = VALUE lines.  Read whole, so that one may come through a pipe and a line may have any length. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -108,24 +109,45 @@ static char *plain_value(char *text)
     return trim(text);
 }
 
-/* "a value": what is in it; "" in it is one quote.  NULL: the quotes do not end, or more than a comment follows. */
-static char *quoted_value(char *text)
+/* \n \r \t \\ and \xHH: the byte, and *from is behind it; 0: it is no escape. */
+static char escaped(const char **from)
+{
+    static const char letters[] = "nrt\\", bytes[] = "\n\r\t\\";
+    const char *const c = *from + 1, *const letter = *c ? strchr(letters, *c) : NULL;
+    if (letter) {
+        *from = c + 1;
+        return bytes[letter - letters];
+    }
+    if (*c != 'x' || !isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
+        return 0;
+    *from = c + 3;
+    return (char)strtoul((char[]){c[1], c[2], 0}, NULL, 16);
+}
+
+/* "a value", in place, to what is in it; "" in it is one quote.  Returns NULL, or what is wrong. */
+static const char *unquote(char *text)
 {
     char *to = text;
     const char *from = text + 1;
     while (*from && (*from != '"' || from[1] == '"')) {
-        from += *from == '"';
-        *to++ = *from++;
+        char c = *from;
+        if (c == '\\')
+            c = escaped(&from);
+        else
+            from += c == '"' ? 2 : 1;
+        if (!c)
+            return "in \"...\" a \\ begins \\n, \\r, \\t, \\xHH or \\\\, which is one \\";
+        *to++ = c;
     }
     if (*from++ != '"')
-        return NULL;
+        return "its quotes \"...\" do not end";
     const char *end = from;
     while (blank(*end))
         end++;
     if (*end && !(*end == '#' && end > from))
-        return NULL;
+        return "more than a comment follows its quotes \"...\"";
     *to = '\0';
-    return text;
+    return NULL;
 }
 
 static enum cud_status find_key(struct parse *p, const char *key, const struct cud_option **o, struct cud_err *err)
@@ -172,10 +194,11 @@ static enum cud_status read_line(struct parse *p, char *line, struct cud_err *er
     snprintf(origin, sizeof origin, "%s:%d", p->path, p->line);
     if (value) {
         value = value + strspn(value, " \t");
-        value = *value == '"' ? quoted_value(value) : plain_value(value);
-        if (!value)
-            TRY(FAIL(err, CUD_EUSAGE, "%s: %s: quotes \"...\" that do not end, or are followed by more than a comment", origin,
-                     key));
+        const bool quoted = *value == '"';
+        const char *const wrong = quoted ? unquote(value) : NULL;
+        if (wrong)
+            TRY(FAIL(err, CUD_EUSAGE, "%s: %s: %s", origin, key, wrong));
+        value = quoted ? value : plain_value(value);
     }
     if (value ? !*value : !!o->value)
         TRY(FAIL(err, CUD_EUSAGE, "%s: %s needs a value: %s = %s", origin, key, key, o->value ? o->value : "yes"));

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "options.h"
 #include "registry.h"
+#include "text.h"
 
 #define WIDTH 100                          /* columns of a terminal */
 #define HELP_AT 32                         /* where options' texts start */
@@ -154,20 +155,40 @@ void cud_job_list_kernels(FILE *to)
 
 static bool needs_quotes(const char *value)
 {
-    size_t n = strlen(value);
-    bool comment = *value == '#' || strstr(value, " #") || strstr(value, "\t#");
-    bool quote = strstr(value, "='") || strstr(value, ",'");   /* may seem to go on into the comment */
-    return comment || quote || *value == '"' || (n && (strchr(" \t\r", *value) || strchr(" \t\r", value[n - 1])));
+    const size_t n = strlen(value);
+    const bool comment = *value == '#' || strstr(value, " #") || strstr(value, "\t#");
+    const bool quote = *value == '"' || strstr(value, "='") || strstr(value, ",'");      /* may seem to go on into the comment */
+    bool plain = true;
+    for (const char *c = value; *c && plain; c += cud_text_printable(c))
+        plain = cud_text_printable(c) > 0;
+    return comment || quote || !plain || (n && (*value == ' ' || value[n - 1] == ' '));
+}
+
+/* In quotes what is not plain text is escaped: any path takes one line, and reads back as itself. */
+static int show_quoted(FILE *to, const char *value)
+{
+    int at = fprintf(to, "\"");
+    for (size_t n; *value; value += n ? n : 1) {
+        n = cud_text_printable(value);
+        if (*value == '"' || *value == '\\')
+            at += fprintf(to, "%c%c", *value, *value);
+        else if (n)
+            at += fprintf(to, "%.*s", (int)n, value);
+        else if (*value == '\n')
+            at += fprintf(to, "\\n");
+        else
+            at += fprintf(to, "\\x%02x", (unsigned char)*value);
+    }
+    return at + fprintf(to, "\"");
 }
 
 static void show_line(FILE *to, const struct cud_option *o, const char *value, const char *origin)
 {
-    bool quotes = needs_quotes(value), fits = o->places & CUD_IN_FILE && !strchr(value, '\n');
-    int at = fprintf(to, "%s%s = %s", fits ? "" : "# ", o->name, quotes ? "\"" : "");
-    for (const char *c = value; *c; c++)
-        at += fprintf(to, "%s%c", quotes && *c == '"' ? "\"" : "", *c == '\n' ? '?' : *c);
-    at += fprintf(to, "%s", quotes ? "\"" : "");
-    fprintf(to, "%*s  # %s\n", at < SHOW_AT ? SHOW_AT - at : 0, "", origin);
+    int at = fprintf(to, "%s%s = ", o->places & CUD_IN_FILE ? "" : "# ", o->name);
+    at += needs_quotes(value) ? show_quoted(to, value) : fprintf(to, "%s", value);
+    fprintf(to, "%*s  # ", at < SHOW_AT ? SHOW_AT - at : 0, "");
+    cud_text_put(origin, to);
+    fputc('\n', to);
 }
 
 /* The value in effect where it is not the text that was given: paths are absolute, -v may be given twice.  NULL: it is. */

@@ -1,5 +1,6 @@
 /* The job as bytes; and by its bytes, that the three spellings of an option, and --show-config, lead to the same job. */
 #include "job_help.h"
+#include "text.h"
 
 /* ---- the three spellings of each option lead to the same job */
 
@@ -102,6 +103,57 @@ static void test_show_config(void)
     free(first), free(again), free(text);
 }
 
+/* Three words of any bytes but |, which read_job splits at; often of those that mean something somewhere. */
+static void any_words(unsigned seed, char word[3][16])
+{
+    static const char often[] = "\n\t\r\"'\\# =,:/x0\x1b\xc3\xa9\xff";
+    srand(seed);
+    for (int w = 0; w < 3; w++) {
+        const int n = 1 + rand() % 12;
+        for (int i = 0; i < n; i++) {
+            const char c = rand() % 3 ? often[rand() % (int)(sizeof often - 1)] : (char)(1 + rand() % 255);
+            word[w][i] = c == '|' ? 'x' : c;
+        }
+    }
+}
+
+/* Plain text of so many lines. */
+static bool is_plain(const char *text, size_t lines)
+{
+    char *const copy = strdup(text), *const clean = strdup(text);
+    for (char *c; (c = strchr(clean, '\n')); lines--)
+        copy[c - clean] = *c = ' ';
+    const bool plain = strcmp(cud_text_clean(clean), copy) == 0 && lines == 0;
+    free(copy), free(clean);
+    return plain;
+}
+
+static void test_any_bytes(void)
+{
+    size_t options = 0;
+    bool good = true;
+    for (size_t i = 0; cud_option_at(i); i++)
+        options += cud_option_at(i)->action == CUD_RUN;
+    for (unsigned seed = 1; seed <= 300 && good; seed++) {
+        char word[3][16] = {"", "", ""}, args[128];
+        struct cud_job job;
+        struct cud_err err;
+        size_t n = 0, m = 0;
+        any_words(seed, word);
+        snprintf(args, sizeof args, "./%s|-k|x%s|-o|./%s", word[0], word[1], word[2]);
+        void *first = packed(NULL, NULL, args, &n);
+        good = read_job(NULL, NULL, args, &job, &err) == CUD_OK;
+        char *text = show(&job);
+        void *again = packed(NULL, text, "", &m);
+        good = good && is_plain(text, options) && same(first, n, again, m);
+        if (!good)
+            printf("# seed %u\n# %s\n", seed, text);
+        cud_job_free(&job);
+        free(first), free(again), free(text);
+    }
+    ok(good, "--show-config of any bytes is plain text, a line each, and says the same");
+}
+
 /* ---- the job as bytes */
 
 static void test_fields(const struct cud_job *job, const struct cud_job *copy)
@@ -192,6 +244,7 @@ int main(void)
     begin();
     test_spellings();
     test_show_config();
+    test_any_bytes();
     test_pack();
     test_actions();
     return end();
