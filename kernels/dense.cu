@@ -157,16 +157,17 @@ static enum cud_status shape(const struct cud_step_facts *facts, uint64_t *cols_
     const bool out_in = (int)facts->param[LAYOUT] == OUT_IN;
     char text[CUD_SHAPE_TEXT];
     if (w->ndim != 2)
-        return FAIL(err, CUD_EINPUT, "dense: weights must have two dimensions, %s, but have shape %s",
+        return FAIL(err, CUD_EINPUT, "weights must have two dimensions, %s, but their shape is %s",
                     out_in ? "out x in" : "in x out", cud_shape_text(w, text));
-    if (w->dim[out_in ? 1 : 0] != facts->cols)
-        return FAIL(err, CUD_EINPUT, "dense: the rows that come in have %llu elements, but weights of shape %s take %llu; "
-                    "if they are stored %s, say layout=%s", (unsigned long long)facts->cols, cud_shape_text(w, text),
-                    (unsigned long long)w->dim[out_in ? 1 : 0], out_in ? "in x out" : "out x in", out_in ? "in-out" : "out-in");
-    const uint64_t n = w->dim[out_in ? 0 : 1];
+    const uint64_t n = w->dim[out_in ? 0 : 1], in = w->dim[out_in ? 1 : 0];
+    const char *const hint = out_in ? "; did you mean layout=in-out?" : "; did you mean layout=out-in?";
+    if (in != facts->cols)
+        return FAIL(err, CUD_EINPUT, "the rows that come in have %llu elements, but weights of shape %s, %s, take %llu%s",
+                    (unsigned long long)facts->cols, cud_shape_text(w, text), out_in ? "out x in" : "in x out",
+                    (unsigned long long)in, n == facts->cols ? hint : "");
     const bool is_vector = b->ndim == 1 || (b->ndim == 2 && b->dim[0] == 1);
     if (facts->param[BIAS] != 0 && !(is_vector && b->dim[b->ndim - 1] == n))
-        return FAIL(err, CUD_EINPUT, "dense: bias must have %llu elements, as weights have outputs, but has shape %s",
+        return FAIL(err, CUD_EINPUT, "bias must have %llu elements, one for each output of weights, but its shape is %s",
                     (unsigned long long)n, cud_shape_text(b, text));
     *cols_out = n;
     return CUD_OK;

@@ -104,7 +104,7 @@ static enum cud_status check_kind(const char *path, struct cud_err *err)
         return FAIL(err, CUD_EUSAGE, "%s: is a folder; give the name of a file", path);
     if (S_ISLNK(s.st_mode))
         return FAIL(err, CUD_EUSAGE, "%s: is a symbolic link; give the name of the file itself", path);
-    return FAIL(err, CUD_EUSAGE, "%s: is not a regular file; use -o - for stdout, or -o none to write no output", path);
+    return FAIL(err, CUD_EUSAGE, "%s: is not a regular file; give the name of one, - for stdout, or none", path);
 }
 
 static enum cud_status check_not_input(const char *path, const struct cud_sink_facts *facts, struct cud_err *err)

@@ -306,7 +306,7 @@ static enum cud_status default_step(struct cud_job *job, struct cud_err *err)
 static enum cud_status check(const struct cud_job *job, struct cud_err *err)
 {
     if (job->action == CUD_INFO && job->inputs)
-        return FAIL(err, CUD_EUSAGE, "--info tells of one FILE, and nothing is run: '%s' is too much", job->input[0]);
+        return FAIL(err, CUD_EUSAGE, "--info tells of one FILE and runs nothing: leave out '%s'", job->input[0]);
     if (job->action == CUD_RUN && job->inputs == 0)
         return FAIL(err, CUD_EUSAGE, "no INPUT: cudist [OPTION]... INPUT... (cudist --help explains)");
     if (strcmp(job->output, "-") == 0 && strcmp(job->result, "-") == 0)

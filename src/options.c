@@ -1,10 +1,10 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "registry.h"
-#include "text.h"
 #include "value.h"
 
 #define OPTIONS_MAX 64
@@ -311,14 +311,14 @@ const char *cud_option_nearest(const char *name, enum cud_option_place place)
 
 static enum cud_status unknown_long(const char *name, size_t n, struct cud_err *err)
 {
-    char typed[CUD_TEXT_SHOWN], shown[CUD_TEXT_SHOWN];
-    size_t keep = n < sizeof typed ? n : sizeof typed - 1;
-    memcpy(typed, name, keep);
-    typed[keep] = '\0';
-    const char *near = cud_option_nearest(typed, CUD_IN_ARGV);
+    char typed[64];                        /* what is longer is near to nothing */
+    snprintf(typed, sizeof typed, "%.*s", (int)n, name);
+    const char *const near = n < sizeof typed ? cud_option_nearest(typed, CUD_IN_ARGV) : NULL;
+    if (strcmp(typed, "input") == 0)
+        return FAIL(err, CUD_EUSAGE, "unknown option '--input', which is for job files: write the file's name alone");
     if (near)
-        return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; did you mean --%s?", cud_text_shown(typed, shown), near);
-    return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; cudist --help lists all", cud_text_shown(typed, shown));
+        return FAIL(err, CUD_EUSAGE, "unknown option '--%s'; did you mean --%s?", typed, near);
+    return FAIL(err, CUD_EUSAGE, "unknown option '--%.*s'; cudist --help lists all", (int)n, name);
 }
 
 enum cud_status cud_option_long(const char *name, size_t n, const struct cud_option **o, struct cud_err *err)

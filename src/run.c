@@ -288,11 +288,11 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
     cud_note_quiet(job->verbose < 0);
     cud_ranks_timeout(ranks, job->timeout);
     TRY(cud_prepare(job, ranks, &r.p, err));
-    if (me == 0)
-        note_default(job);
     if (me == 0 && job->verbose > 0 && !job->dry_run)
         cud_dry_run_print(job, &r.p, stderr);
     TRY(open_sink(&r, err));
+    if (me == 0)
+        note_default(job);
     if (job->dry_run) {
         if (me == 0) {
             cud_dry_run_print(job, &r.p, stdout);

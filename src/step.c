@@ -110,6 +110,7 @@ static enum cud_status resolve(const struct cud_params *t, const struct cud_load
                                struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
+    struct cud_err why = {0};
     s->kernel = cud_registry_kernel("cpu", t->name);
     if (!s->kernel || s->kernel->kind == CUD_INTERNAL)
         return unknown_kernel(t->name, err);
@@ -120,8 +121,8 @@ static enum cud_status resolve(const struct cud_params *t, const struct cud_load
     if (strlen(s->text) == CUD_STEP_TEXT - 1)
         return FAIL(err, CUD_EUSAGE, "step '%s': its parameters are longer than %d characters", t->name, CUD_STEP_TEXT - 1);
     s->cols_out = s->facts.cols;
-    if (s->kernel->shape)
-        TRY(s->kernel->shape(&s->facts, &s->cols_out, err));
+    if (s->kernel->shape && s->kernel->shape(&s->facts, &s->cols_out, &why) != CUD_OK)
+        TRY(FAIL(err, (enum cud_status)why.status, "step '%s': %s", t->name, why.text));
 done:
     return status;
 }

@@ -90,9 +90,11 @@ struct cud_kernel {
     const char *brief;                     /* one line for --list-kernels: "y = factor * x" */
     enum cud_kernel_kind kind;
     bool in_place;                         /* out[0] may be in[0] (always so for CUD_MAP) */
-    const struct cud_param *param;         /* ends with a NULL name; NULL: none.  At most CUD_PARAMS_MAX, CUD_ARRAYS_MAX arrays */
+    /* Ends with a NULL name; NULL: none.  At most CUD_PARAMS_MAX, CUD_ARRAYS_MAX arrays. */
+    const struct cud_param *param;
 
-    /* Checks facts and arrays; sets the columns that go out.  NULL: as many as come in. */
+    /* Checks facts and arrays (an error's text is the reason alone); sets the columns that go out.  NULL: as many as come
+     * in. */
     enum cud_status (*shape)(const struct cud_step_facts *facts, uint64_t *cols_out, struct cud_err *err);
     /* Bytes of workspace for a launch of so many rows.  NULL: none. */
     size_t (*work_bytes)(const struct cud_step_facts *facts, uint64_t rows);

@@ -33,8 +33,8 @@ def done():
 
 
 class Run:
-    """A run of some words, in a process group of its own.  After end(): rc, stdout, stderr, late (it was killed), and cudist's own
-    lines: notes, warnings and progress in `notes`, errors in `lines`."""
+    """A run of some words, in a process group of its own.  After end(): rc, stdout, stderr (raw: as bytes), late (it was
+    killed), and cudist's own lines: notes and warnings in `notes`, all others in `lines`."""
 
     def __init__(self, words, late=60, env=ENV, **kw):
         self.words, self.most = words, late
@@ -53,7 +53,7 @@ class Run:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.stdout, err = self.process.communicate()
             self.late = True
-        self.rc, self.stderr = self.process.returncode, err.decode(errors="replace")
+        self.rc, self.raw, self.stderr = self.process.returncode, err, err.decode(errors="replace")
         lines = [line for line in self.stderr.splitlines() if line.startswith("cudist: ")]
         self.notes = [line for line in lines if line.startswith(("cudist: note:", "cudist: warning:"))]
         self.lines = [line for line in lines if line not in self.notes]

@@ -209,7 +209,7 @@ static const struct { const char *env, *file, *args, *want; } bad[] = {
     {NULL, NULL, "in.npy|-o|-|--result|-", "--output - and --result -: only one"},
     {NULL, NULL, "in.npy|-o|x|--result|./x", "--output and --result are the same file: @/x"},
     {NULL, NULL, "a.npy|b.npy|--result|b.npy", "--result is also an input: @/b.npy"},
-    {NULL, NULL, "--info|a.npy|b.npy", "--info tells of one FILE, and nothing is run: '@/b.npy' is too much"},
+    {NULL, NULL, "--info|a.npy|b.npy", "--info tells of one FILE and runs nothing: leave out '@/b.npy'"},
     {NULL, "window = 1K", "in.npy|--job|other.job", "--job is given twice"},
     {NULL, NULL, "in.npy|--job|no-such.job", "job file @/no-such.job: No such file or directory"},
     {NULL, NULL, "in.npy|--job|/", "job file /: Is a directory"},
