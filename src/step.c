@@ -12,7 +12,8 @@
 
 /* ---- one parameter */
 
-static enum cud_status array(const struct cud_loader *loader, struct cud_step *s, size_t i, const char *path, struct cud_err *err)
+static enum cud_status array(const struct cud_loader *loader, struct cud_step *s, size_t i, const char *path,
+                             struct cud_err *err)
 {
     const size_t at = s->arrays++;
     s->facts.param[i] = *path != 0;
@@ -82,7 +83,8 @@ static enum cud_status unknown_kernel(const char *name, struct cud_err *err)
     const size_t colon = strcspn(name, ":");
     for (size_t i = 0; name[colon] && i < n; i++)
         if (strlen(names[i]) == colon && strncmp(names[i], name, colon) == 0)
-            return FAIL(err, CUD_EUSAGE, "step '%s': what follows the : should read KEY=VALUE (--list-kernels shows the keys)", name);
+            return FAIL(err, CUD_EUSAGE, "step '%s': what follows the : should read KEY=VALUE (--list-kernels shows the keys)",
+                        name);
     const char *const near = cud_registry_nearest(name, names, n);
     return FAIL(err, CUD_EUSAGE, "no kernel is called '%s'%s%s%s (--list-kernels shows them all)", name,
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
@@ -155,7 +157,7 @@ static void shape_out(struct cud_program *p, uint64_t cols)
     if (cols == cud_shape_cols(&p->in.shape))
         return;
     const uint64_t rows = cud_shape_rows(&p->in.shape);
-    p->out.shape = cols == 1 ? (struct cud_shape){.ndim = 1, .dim = {rows}} : (struct cud_shape){.ndim = 2, .dim = {rows, cols}};
+    p->out.shape = (struct cud_shape){.ndim = cols == 1 ? 1 : 2, .dim = {rows, cols == 1 ? 0 : cols}};
 }
 
 static void measure(const struct cud_job *job, struct cud_program *p, uint64_t cols, uint64_t widest)

@@ -12,8 +12,8 @@ size_t cud_text_utf8(const char *s);
 size_t cud_text_printable(const char *s);
 /* In place: bytes that are no part of a printable character become '?'. */
 char *cud_text_clean(char *text);
-/* In place: at most room - 1 bytes; room is 256 or more.  The middle of long words (paths) is left out first ("/data/...s/x.npy"), for what a line
- * says stands at its ends; then the line's own middle. */
+/* In place: at most room - 1 bytes; room is 256 or more.  The middle of long words (paths) is left out first
+ * ("/data/...s/x.npy"), for what a line says stands at its ends; then the line's own middle. */
 void cud_text_fit(char *text, size_t room);
 /* Formats, cleans, fits: a line of messages. */
 void cud_text_line(char *text, size_t room, const char *format, va_list args) __attribute__((format(printf, 3, 0)));

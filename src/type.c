@@ -61,8 +61,8 @@ enum cud_status cud_shape_parse(const char *text, struct cud_shape *s, struct cu
             if (shape.ndim == CUD_DIMS_MAX)
                 return FAIL(err, CUD_EUSAGE, "shape '%s': more than %d dimensions", text, CUD_DIMS_MAX);
             if (cud_number_whole(at, n, INT64_MAX, &shape.dim[shape.ndim++], &why) != CUD_OK)
-                return FAIL(err, CUD_EUSAGE, "shape '%s': '%.*s' is %s; write it like 1000x16", text, (int)(n < 99 ? n : 99), at,
-                            why.text);
+                return FAIL(err, CUD_EUSAGE, "shape '%s': '%.*s' is %s; write it like 1000x16", text, (int)(n < 99 ? n : 99),
+                            at, why.text);
             at += n;
             more = *at;
         }

@@ -36,8 +36,8 @@ struct cud_shape {
 uint64_t cud_shape_rows(const struct cud_shape *s);
 uint64_t cud_shape_cols(const struct cud_shape *s);              /* elements a row */
 
-/* All dimensions times elem_bytes; 0 if one is 0.  False if those that are not 0 make 2^63 or more: NumPy refuses that too, and no
- * product of some of them overflows later. */
+/* All dimensions times elem_bytes; 0 if one is 0.  False if those that are not 0 make 2^63 or more: NumPy refuses that too,
+ * and no product of some of them overflows later. */
 bool cud_shape_bytes(const struct cud_shape *s, size_t elem_bytes, uint64_t *bytes);
 
 /* "1000x16" (also "1000,16" and "()"; whole numbers, one x or comma between two) to a shape, and back: "(1000, 16)", "(5,)",

@@ -50,8 +50,8 @@ static enum cud_status find_values(struct tail *t, struct cud_err *err)
             key++;
         const char *const near = key < KEYS ? NULL : cud_registry_nearest(name, keys, KEYS);
         if (key == KEYS)
-            return FAIL(err, CUD_EUSAGE, "%s: %s= is no parameter%s%s%s; they are shape=, dist=, seed=, dtype=, low=, high=, mean= "
-                        "and std=", t->path, name, near ? " (did you mean " : "", near ? near : "", near ? "=?)" : "");
+            return FAIL(err, CUD_EUSAGE, "%s: %s= is no parameter%s%s%s; they are shape=, dist=, seed=, dtype=, low=, high=, "
+                        "mean= and std=", t->path, name, near ? " (did you mean " : "", near ? near : "", near ? "=?)" : "");
         t->value[key] = t->params.param[i].value;
     }
     return CUD_OK;
@@ -148,8 +148,8 @@ static enum cud_status check_holds(const struct tail *t, enum cud_type type, int
     for (int other = 0; other < CUD_TYPES; other++)
         if (holds((enum cud_type)other, first, last))
             strcat(strcat(list, " "), cud_type_name((enum cud_type)other));
-    return FAIL(err, CUD_EINPUT, "%s: %s does not hold all whole numbers from %" PRId64 " to %" PRId64 "; dtypes that do:%s", t->path,
-                cud_type_name(type), first, last, list);
+    return FAIL(err, CUD_EINPUT, "%s: %s does not hold all whole numbers from %" PRId64 " to %" PRId64 "; dtypes that do:%s",
+                t->path, cud_type_name(type), first, last, list);
 }
 
 static enum cud_status read_integers(const struct tail *t, enum cud_type type, struct cud_random *r, struct cud_err *err)

@@ -5,7 +5,8 @@
 #include "tap.h"
 
 /* Any path is a 3 x 2 array of ones; "absent" is not there. */
-static enum cud_status load(void *self, const char *path, enum cud_type as, struct cud_shape *shape, void **values, struct cud_err *err)
+static enum cud_status load(void *self, const char *path, enum cud_type as, struct cud_shape *shape, void **values,
+                            struct cud_err *err)
 {
     (void)self;
     if (strcmp(path, "absent") == 0)
@@ -15,7 +16,8 @@ static enum cud_status load(void *self, const char *path, enum cud_type as, stru
     return CUD_OK;
 }
 
-static enum cud_status make(const char *const *texts, enum cud_type type, struct cud_shape shape, struct cud_program *p, struct cud_err *err)
+static enum cud_status make(const char *const *texts, enum cud_type type, struct cud_shape shape, struct cud_program *p,
+                            struct cud_err *err)
 {
     static const struct cud_loader loader = {.load = load};
     struct cud_job_step steps[8];
@@ -29,7 +31,13 @@ static enum cud_status make(const char *const *texts, enum cud_type type, struct
 static void test_program(void)
 {
     const struct cud_shape shape = {.ndim = 2, .dim = {10, 3}};
-    static const struct { const char *text[4]; enum cud_type in, out; uint64_t rows, cols_out, batch; bool flat; const char *canonical; } t[] = {
+    static const struct {
+        const char *text[4];
+        enum cud_type in, out;
+        uint64_t rows, cols_out, batch;
+        bool flat;
+        const char *canonical;
+    } t[] = {
         {{"scale"}, CUD_F32, CUD_F32, 30, 1, 0, true, "scale:factor=2"},
         {{"scale:factor=0.1"}, CUD_F16, CUD_F16, 30, 1, 0, true, "scale:factor=0.1"},
         {{"scale", "relu"}, CUD_U8, CUD_F32, 30, 1, 0, true, "scale:factor=2"},
@@ -37,7 +45,8 @@ static void test_program(void)
         {{"copy"}, CUD_I64, CUD_I64, 30, 1, 0, true, NULL},
         {{"softmax"}, CUD_F64, CUD_F64, 10, 3, 0, false, "softmax"},
         {{"sum"}, CUD_F32, CUD_F32, 10, 1, 0, false, "sum"},
-        {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false, "dense:weights=w.npy,activation=none,layout=in-out,math=f32"},
+        {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false,
+         "dense:weights=w.npy,activation=none,layout=in-out,math=f32"},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct cud_program p = {0};
@@ -57,7 +66,8 @@ static void test_refused(void)
     static const struct { const char *text; enum cud_status status; const char *says; } t[] = {
         {"sofmax", CUD_EUSAGE, "softmax"}, {"scale:facto=2", CUD_EUSAGE, "factor"}, {"scale:factor=two", CUD_EUSAGE, "two"},
         {"scale:factor=", CUD_EUSAGE, "needs a value for factor="}, {"convert", CUD_EUSAGE, "no kernel"},
-        {"scale:factor", CUD_EUSAGE, "what follows the : should read KEY=VALUE"}, {"scale:", CUD_EUSAGE, "should read KEY=VALUE"},
+        {"scale:factor", CUD_EUSAGE, "what follows the : should read KEY=VALUE"},
+        {"scale:", CUD_EUSAGE, "should read KEY=VALUE"},
         {" scale", CUD_EUSAGE, "did you mean 'scale'? (--list"}, {"scale:factor=1,", CUD_EUSAGE, "ends in a comma"},
         {"scale:factor=1,factor=2", CUD_EUSAGE, "factor= is given twice"}, {"scale:factor= 1", CUD_EUSAGE, "not a number"},
         {"scale:factor=1 ", CUD_EUSAGE, "not a number"}, {"scale:factor=0x10", CUD_EUSAGE, "not a number"},

@@ -6,8 +6,8 @@
 static void test_shapes(void)
 {
     static const struct { const char *text, *want; } t[] = {
-        {"5", "(5,)"}, {"0", "(0,)"}, {"1000x16", "(1000, 16)"}, {"1000,16", "(1000, 16)"}, {"2x3,4", "(2, 3, 4)"}, {"()", "()"},
-        {"0x5", "(0, 5)"}, {"007x1", "(7, 1)"}, {"1152921504606846975", "(1152921504606846975,)"},
+        {"5", "(5,)"}, {"0", "(0,)"}, {"1000x16", "(1000, 16)"}, {"1000,16", "(1000, 16)"}, {"2x3,4", "(2, 3, 4)"},
+        {"()", "()"}, {"0x5", "(0, 5)"}, {"007x1", "(7, 1)"}, {"1152921504606846975", "(1152921504606846975,)"},
         {"1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
          "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"},
     };
@@ -26,7 +26,8 @@ static void test_refused(void)
         {"", "'' is not a whole number"}, {"5x", "'' is not a whole number"}, {"x5", "'' is not a whole number"},
         {"5,", "'' is not a whole number"}, {"5xx6", "'' is not a whole number"}, {"(5,)", "'(5' is not a whole number"},
         {"-1", "'-1' is not a whole number"}, {"+5", "'+5' is not"}, {" 5", "' 5' is not"}, {"5 ", "'5 ' is not"},
-        {"5 x 6", "'5 ' is not"}, {"5X6", "'5X6' is not"}, {"0x10x", "'' is not"}, {"1e3", "'1e3' is not"}, {"5K", "'5K' is not"},
+        {"5 x 6", "'5 ' is not"}, {"5X6", "'5X6' is not"}, {"0x10x", "'' is not"}, {"1e3", "'1e3' is not"},
+        {"5K", "'5K' is not"},
         {"\xd9\xa1", "is not a whole number"}, {"99999999999999999999", "is too large: at most 9223372036854775807"},
         {"4294967296x4294967296", "2^63 bytes or more"}, {"() ", "'() ' is not"},
         {"1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1", "more than 32 dimensions"},
@@ -34,8 +35,8 @@ static void test_refused(void)
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct cud_shape s = {.ndim = 9};
         struct cud_err err = {0};
-        ok(cud_shape_parse(t[i].text, &s, &err) == CUD_EUSAGE && s.ndim == 9 && strstr(err.text, t[i].says), "'%s' is refused: %s",
-           t[i].text, err.text);
+        const enum cud_status status = cud_shape_parse(t[i].text, &s, &err);
+        ok(status == CUD_EUSAGE && s.ndim == 9 && strstr(err.text, t[i].says), "'%s' is refused: %s", t[i].text, err.text);
     }
 }
 
