@@ -153,14 +153,16 @@ done:
     return status;
 }
 
-/* Not all rows come: until nothing that was sent or must be taken lies about. */
+/* Not all rows come: until nothing that was sent or must be taken lies about.  The others hear of it, and stop too. */
 static void drain(struct cud_pipe *p, enum cud_status why)
 {
     bool idle = true, done = false, others_failed;
     struct cud_err none = {0};
     cud_sink_give_up(p->f->sink, why);
     for (;;) {
-        const struct cud_report mine = report_of(p, NULL, 0);
+        struct cud_report mine = report_of(p, NULL, 0);
+        if (mine.status == CUD_OK)
+            mine.status = (int32_t)why;
         if (cud_sink_turn(p->f->sink, p->grove, &idle, &done, &none) == CUD_EFAILED || done)
             break;
         take_back(p);

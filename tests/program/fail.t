@@ -265,6 +265,12 @@ def on_ranks():
             ok(False, f"{title}: the line names the rank", run)
 
 
+def told_at_once():
+    """Rank 0, which writes for all, fails: the others do not go on with what would take them very long."""
+    run = Run(["-k", "sum", "random:shape=4000000x100000,dist=normal", "-o", "-"], 3, "write:3:EIO@0", out=None)
+    ok(run.rc == 1 and not run.late and len(run.lines) == 1, "stdout: rank 0 of 3 cannot write: the others stop", run)
+
+
 def to_stdout():
     """In order through rank 0: a rank that fails does not leave the others waiting."""
     for who in (0, 1, 2) if SET != "short" else (1,):
@@ -329,7 +335,7 @@ def main():
     TOP = tempfile.mkdtemp(prefix="cudist-fail-")
     IN = os.path.join(TOP, "in.npy")
     npy_file(IN, ROWS)
-    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, on_ranks, to_stdout, dies, hangs, asked]
+    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, on_ranks, told_at_once, to_stdout, dies, hangs, asked]
     jobs += [lambda n=n, c=c: nth_call(n, *c) for n, c in CALLS.items()]
     try:
         run = Run(["-q", "-k", "copy", IN])
