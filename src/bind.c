@@ -214,6 +214,7 @@ static void fill_facts(const struct cud_ranks *ranks, const struct choice *mine,
     struct utsname system;
     f->rank = cud_rank_me(ranks);
     f->node_rank = cud_rank_node_me(ranks);
+    f->node = cud_rank_node_first(ranks);
     f->device_number = mine->number;
     f->cpus = mine->cpus;
     snprintf(f->host, sizeof f->host, "%s", cud_rank_host(ranks));
@@ -248,6 +249,19 @@ enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, str
 done:
     cud_binding_free(&b);
     return status;
+}
+
+bool cud_binding_share(const struct cud_binding *binding, int *a, int *b)
+{
+    const struct cud_rank_facts *const f = binding->all;
+    for (int i = 0; i < binding->ranks; i++)
+        for (int k = i + 1; k < binding->ranks; k++)
+            if (f[k].node == f[i].node && strcmp(f[k].device.bus, f[i].device.bus) == 0) {
+                *a = i;
+                *b = k;
+                return true;
+            }
+    return false;
 }
 
 void cud_binding_free(struct cud_binding *binding)

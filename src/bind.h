@@ -8,6 +8,7 @@
 
 struct cud_rank_facts {                    /* one a rank, gathered everywhere; plain bytes */
     int32_t rank, node_rank, device_number, cpus;      /* cpus: how many this rank may use */
+    int32_t node;                          /* the lowest rank of its host */
     char host[64];
     char version[32];                      /* of cudist */
     char machine[32];                      /* "x86_64" */
@@ -26,6 +27,8 @@ struct cud_binding {
  * the cures.  Refuses mixed versions of cudist and mixed architectures.  On a GPU the calling thread moves near it
  * (bind_near.h). */
 enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, struct cud_binding *binding, struct cud_err *err);
+/* The lowest ranks that are on one GPU, or on slices of one.  False: there are none. */
+bool cud_binding_share(const struct cud_binding *binding, int *a, int *b);
 void cud_binding_free(struct cud_binding *binding);               /* all zero is fine */
 
 #endif

@@ -51,6 +51,8 @@ void cud_dry_run_print(const struct cud_job *job, const struct cud_prepared *p, 
     print_array("output", job->output, &p->program.out, to);
     print_fact("result", job->result, "\n", to);
     fprintf(to, "%-8s %s%s%s\n", "write", p->write, p->format ? ", as " : "", p->format ? p->format->name : "");
+    if (strcmp(p->write, "root") == 0 && plan->facts.ranks > 1)
+        fprintf(to, "%-8s %s%s%s\n", "comm", p->lane->name, p->why_not[0] ? "; nccl cannot be used: " : "", p->why_not);
     fprintf(to, "%-8s %llu %s, %s\n", "unit", (unsigned long long)plan->unit_rows, p->program.flat ? "elements" : "rows",
             p->program.batch ? "a batch" : "the least that is cut");
     fprintf(to, "%-8s %llu units, %.3f MiB in, %.3f MiB out\n", "window", (unsigned long long)plan->window_units,

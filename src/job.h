@@ -37,7 +37,7 @@ struct cud_job {
     enum cud_type out_type;
     enum cud_write write;
     char *device;                          /* "auto", "cpu", "cuda" */
-    char *comm;                            /* "auto", "mpi" */
+    char *comm;                            /* "auto", "mpi", "nccl", "cuda-mpi" */
     bool share_gpus;
     uint64_t batch;                        /* rows; 0: not given */
     uint64_t window;                       /* bytes; 0: not given */

@@ -170,13 +170,6 @@ SETTER(set_word)
     return status == CUD_OK ? replace(FIELD(char *), value, err) : status;
 }
 
-SETTER(set_comm)
-{
-    if (strcmp(value, "nccl") == 0 || strcmp(value, "cuda-mpi") == 0)
-        return FAIL(err, CUD_EUSAGE, "this version of cudist has no such transport: use auto or mpi");
-    return set_word(o, value, job, err);
-}
-
 SETTER(set_write)
 {
     size_t place;
@@ -236,8 +229,9 @@ static const struct cud_option table[] = {
 
     {"device", 'd', "DEVICE", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto cpu cuda", AT(device), set_word,
      "auto, cpu or cuda; auto: cuda where every rank has a GPU of its own, cpu where no rank sees one"},
-    {"comm", 0, "WAY", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto mpi", AT(comm), set_comm,
-     "how rows travel between ranks: auto or mpi"},
+    {"comm", 0, "WAY", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto mpi nccl cuda-mpi", AT(comm),
+     set_word, "how rows travel to rank 0: mpi, nccl (from GPU to GPU), or cuda-mpi (MPI takes them from the GPU); auto: nccl where "
+     "every rank has a GPU of its own and NCCL is there, else mpi"},
     {"share-gpus", 0, NULL, "no", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(share_gpus), set_flag,
      "several ranks may use one GPU"},
     {"batch", 'b', "ROWS", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(batch), set_rows,

@@ -8,6 +8,7 @@
 #include "prepare.h"
 #include "probe.h"
 #include "registry.h"
+#include "sink.h"
 
 #define WINDOW_SHARED ((uint64_t)1 << 20)       /* of the CPU: fewer calls than smaller ones, and still in the cache */
 #define WINDOW_DEVICE ((uint64_t)32 << 20)      /* of a GPU: long enough for PCIe */
@@ -144,9 +145,68 @@ done:
     return status;
 }
 
+/* ---- how rows go to rank 0 */
+
+/* By this rank; else why not. */
+static bool lane_usable(const struct cud_lane_kind *kind, const struct cud_binding *b, const struct cud_ranks *ranks,
+                        char why[CUD_WHY])
+{
+    int one, other;
+    if (kind->from_device && !b->all[0].device.bus[0]) {
+        snprintf(why, CUD_WHY, "it takes rows from GPUs, and this run is on the CPUs (-d cuda is not)");
+        return false;
+    }
+    if (kind->between_gpus && cud_binding_share(b, &one, &other)) {
+        snprintf(why, CUD_WHY, "it needs a GPU of its own for each rank, but ranks %d and %d share one (start fewer ranks)",
+                 one, other);
+        return false;
+    }
+    return kind->usable(ranks, why);
+}
+
+/* Collective.  auto, where rows go from GPUs to rank 0: the best that all ranks can use.  That it cannot be is no error. */
+static enum cud_status best_lane(struct cud_ranks *ranks, struct cud_prepared *p, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_lane_kind *const nccl = cud_lane_kind("nccl");
+    const int count = cud_rank_count(ranks);
+    const char mine = lane_usable(nccl, &p->binding, ranks, p->why_not);
+    char *const all = malloc((size_t)count);
+    if (!all)
+        (void)FAIL(err, CUD_EFAILED, "no memory for the answers of %d ranks", count);
+    TRY(cud_rank_agree(ranks, err));
+    TRY(cud_rank_allgather(ranks, &mine, 1, all, err));
+    const char *const bad = memchr(all, false, (size_t)count);
+    if (!bad)
+        p->lane = nccl;
+    else if (mine)
+        snprintf(p->why_not, sizeof p->why_not, "host %s cannot use it", p->binding.all[bad - all].host);
+done:
+    free(all);
+    return status;
+}
+
+/* What was asked for must be possible, even where no rows will travel. */
+static enum cud_status choose_lane(const struct cud_job *job, struct cud_ranks *ranks, struct cud_prepared *p,
+                                   struct cud_err *err)
+{
+    const bool travel = p->format && !p->direct && cud_rank_count(ranks) > 1;
+    char why[CUD_WHY];
+    p->lane = cud_lane_kind("mpi");
+    if (strcmp(job->comm, "auto") == 0)
+        return travel && p->binding.all[0].device.bus[0] ? best_lane(ranks, p, err) : CUD_OK;
+    const struct cud_lane_kind *const asked = cud_lane_kind(job->comm);
+    if (!lane_usable(asked, &p->binding, ranks, why))
+        (void)FAIL(err, CUD_ENOGPU, "--comm %s cannot be used on host %s: %s; use --comm mpi", asked->name, cud_rank_host(ranks),
+                   why);
+    if (travel)
+        p->lane = asked;
+    return cud_rank_agree(ranks, err);
+}
+
 /* ---- the plan */
 
-static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
+static void plan(const struct cud_job *job, int me, int ranks, struct cud_prepared *p)
 {
     const struct cud_program *const g = &p->program;
     const bool shared = p->binding.device->shared;
@@ -163,6 +223,8 @@ static void plan(const struct cud_job *job, int ranks, struct cud_prepared *p)
     p->workers = windows < workers ? windows : workers;
     p->host_bytes *= p->workers;
     p->device_bytes *= p->workers;
+    if (p->lane->between_gpus && me == 0)
+        p->device_bytes += cud_sink_pieces_bytes(&p->plan);
 }
 
 /* What would take less, of what can still be less. */
@@ -221,7 +283,8 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
     (void)choose_format(job, p, err);
     TRY(cud_rank_agree(ranks, err));
     TRY(choose_write(job, ranks, p, err));
-    plan(job, cud_rank_count(ranks), p);
+    TRY(choose_lane(job, ranks, p, err));
+    plan(job, cud_rank_me(ranks), cud_rank_count(ranks), p);
     TRY(check_memory(p, ranks, err));
 done:
     return status;

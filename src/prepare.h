@@ -5,6 +5,7 @@
 #include "bind.h"
 #include "plan.h"
 #include "program.h"
+#include "rank_lane.h"
 #include "source.h"
 
 struct cud_prepared {
@@ -19,6 +20,8 @@ struct cud_prepared {
     bool direct;                           /* each rank writes its own rows */
     const char *write;                     /* "direct", "root", "none" */
     uint64_t workers;                      /* of a rank: its threads at most, and perhaps one more */
+    const struct cud_lane_kind *lane;      /* how rows go to rank 0, if they do */
+    char why_not[CUD_WHY];                 /* auto: why not by NCCL, though rows go from GPUs to rank 0; else "" */
     uint64_t host_bytes, device_bytes;     /* a rank takes for its windows; on the CPU all is host */
 };
 

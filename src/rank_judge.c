@@ -35,8 +35,7 @@ static const char *where_text(const struct cud_report *report, bool meeting, cha
     return text;
 }
 
-/* The culprit as this rank knows it. */
-static void describe(const struct cud_ranks *r, int rank, char who[200], char where[120])
+void cud_ranks_describe(const struct cud_ranks *r, int rank, char who[200], char where[120])
 {
     if (rank == r->me) {
         who_text(rank, r->host, r->mine.device, who);
@@ -53,7 +52,7 @@ static void describe(const struct cud_ranks *r, int rank, char who[200], char wh
 static _Noreturn void stuck(struct cud_ranks *r, int rank, const char *what)
 {
     char who[200], where[120];
-    describe(r, rank, who, where);
+    cud_ranks_describe(r, rank, who, where);
     cud_ranks_end(r, "%s %s for %g s; %s; the job ends (--timeout %g)", who, what, r->timeout, where, r->timeout);
 }
 
@@ -141,7 +140,7 @@ void cud_ranks_excuse(struct cud_ranks *r, double now)
 void cud_ranks_line(struct cud_ranks *r)
 {
     char who[200], where[120];
-    describe(r, r->me, who, where);
+    cud_ranks_describe(r, r->me, who, where);
     cud_watchdog_line(r->watchdog, "cudist: %s is stuck in a call that did not return for %g s; %s; the job ends "
                       "(--timeout %g)\n", who, r->timeout + 5, where, r->timeout);
 }

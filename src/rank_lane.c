@@ -1,4 +1,6 @@
-/* The lane that is MPI's. */
+/* The lanes that are MPI's: from host memory, and from a GPU's, where MPI can (cuda-mpi). */
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "rank_lane.h"
@@ -15,10 +17,21 @@ struct cud_lane {
     struct place place[];
 };
 
-static enum cud_status check_mpi(const struct cud_ranks *r, const struct cud_device *device, struct cud_err *err)
+static bool mpi_usable(const struct cud_ranks *r, char why[CUD_WHY])
 {
-    (void)r, (void)device, (void)err;
-    return CUD_OK;
+    (void)r, (void)why;
+    return true;
+}
+
+/* Open MPI's, and MPICH's; others may not have it.  A wrong guess would be a crash, not an error. */
+static bool cuda_mpi_usable(const struct cud_ranks *r, char why[CUD_WHY])
+{
+    int (*supported)(void) = NULL;
+    void *const p = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    memcpy(&supported, &p, sizeof p);      /* ISO C has no cast from void * to a function */
+    snprintf(why, CUD_WHY, "%s takes no memory of GPUs (%s)", r->library, p ? "MPIX_Query_cuda_support() says so" :
+             "it has no MPIX_Query_cuda_support()");
+    return supported && supported() == 1;
 }
 
 /* Bytes that MPI may still fill stay where they are. */
@@ -32,7 +45,8 @@ static void close_lane(struct cud_lane *l)
     free(l);
 }
 
-static enum cud_status open_lane(struct cud_ranks *r, const struct cud_lane_facts *facts, struct cud_lane **lane, struct cud_err *err)
+static enum cud_status open_lane(struct cud_ranks *r, const struct cud_lane_facts *facts, struct cud_lane **lane,
+                                 struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_lane *l = calloc(1, sizeof *l + facts->places * sizeof *l->place);
@@ -82,12 +96,19 @@ static const char *bytes_of(const struct cud_lane *l, unsigned place) { return l
 /* Each message that was sent is received yet. */
 static void give_up(struct cud_lane *l) { (void)l; }
 
-static const struct cud_lane_kind mpi = {
-    .name = "mpi", .from_device = false, .check = check_mpi, .open = open_lane, .close = close_lane, .ready = ready_lane,
-    .send = send_piece, .receive = receive_piece, .test = test_place, .bytes = bytes_of, .give_up = give_up,
-};
+/* In both rank 0 receives into host memory: MPI sees to that. */
+#define MPI_LANE .open = open_lane, .close = close_lane, .ready = ready_lane, .send = send_piece, .receive = receive_piece, \
+    .test = test_place, .bytes = bytes_of, .give_up = give_up
+static const struct cud_lane_kind mpi = {.name = "mpi", .from_device = false, .usable = mpi_usable, MPI_LANE};
+static const struct cud_lane_kind cuda_mpi = {.name = "cuda-mpi", .from_device = true, .usable = cuda_mpi_usable, MPI_LANE};
+
+extern const struct cud_lane_kind cud_lane_nccl;
 
 const struct cud_lane_kind *cud_lane_kind(const char *name)
 {
-    return strcmp(name, mpi.name) == 0 ? &mpi : NULL;
+    static const struct cud_lane_kind *const kinds[] = {&mpi, &cuda_mpi, &cud_lane_nccl};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
 }

@@ -18,14 +18,17 @@ struct cud_lane_facts {
     int tag;                               /* of its messages, where they are MPI's: no other has it */
 };
 
+#define CUD_WHY 320
+
 struct cud_lane_kind {
     const char *name;                      /* as --comm spells it */
-    bool from_device;                      /* send takes device memory */
+    bool from_device;                      /* send takes a GPU's memory */
+    bool between_gpus;                     /* no two ranks may be on one, and on rank 0's there must be room for the places */
 
-    /* Not collective.  Could this rank use it?  Else CUD_ENOGPU and why not. */
-    enum cud_status (*check)(const struct cud_ranks *r, const struct cud_device *device, struct cud_err *err);
+    bool (*usable)(const struct cud_ranks *r, char why[CUD_WHY]);     /* by this rank, not collective; else why not */
     /* Collective: everyone has it, or leaves with the same error. */
-    enum cud_status (*open)(struct cud_ranks *r, const struct cud_lane_facts *facts, struct cud_lane **lane, struct cud_err *err);
+    enum cud_status (*open)(struct cud_ranks *r, const struct cud_lane_facts *facts, struct cud_lane **lane,
+                            struct cud_err *err);
     void (*close)(struct cud_lane *lane);
 
     /* May a piece be sent or received now?  If not, later. */

@@ -111,6 +111,7 @@ enum cud_status cud_rank_agree(struct cud_ranks *r, struct cud_err *err)
         return leave(r);
     bcast_from(r, lowest % r->count, err, sizeof *err);
     err->rank = lowest % r->count;
+    r->broken = true;
     (void)leave(r);
     return (enum cud_status)err->status;
 }

@@ -65,6 +65,7 @@ struct cud_ranks {
     int signal;                            /* the job is to stop: as in cud_answer */
     bool failed;                           /* some rank has */
     bool ending;                           /* this rank ends the job */
+    bool broken;                           /* all know of an error: an agree ended with one */
 
     /* rank 0 */
     struct cud_peer *peer;
@@ -107,6 +108,8 @@ void cud_ranks_judge(struct cud_ranks *r, double now);
 bool cud_report_busy(const struct cud_report *report);            /* rows are being worked on */
 /* This rank was away: gives the others, and itself, half of the timeout anew. */
 void cud_ranks_excuse(struct cud_ranks *r, double now);
+/* A rank, and where it was, as this rank knows it: this one, or rank 0; rank 0 knows all. */
+void cud_ranks_describe(const struct cud_ranks *r, int rank, char who[200], char where[120]);
 /* The watchdog's line, as things are now. */
 void cud_ranks_line(struct cud_ranks *r);
 

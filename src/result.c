@@ -153,6 +153,7 @@ static void put_run(struct cud_json *j, const struct cud_run_facts *facts)
     put_hosts(j, facts->binding);
     put_devices(j, facts->binding);
     cud_json_string(j, "write", facts->write);
+    cud_json_string(j, "comm", facts->comm);
     cud_json_count(j, "window_bytes", facts->window_bytes);
     cud_json_open(j, "times", '{', true);
     cud_json_number(j, "start", microseconds(facts->start));

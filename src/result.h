@@ -15,6 +15,7 @@ struct cud_run_facts {
     const char *mpi_library, *vendor_library;                     /* "Open MPI 4.1.4"; NULL */
     const char *output;                    /* as the user may read it; "none", "-" */
     const char *write;                     /* "direct", "root", "none" */
+    const char *comm;                      /* how rows went to rank 0: "mpi", "nccl", "cuda-mpi" */
     uint64_t window_bytes;
     double start, stream, commit;          /* seconds */
     uint64_t bytes_read, bytes_written;

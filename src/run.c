@@ -176,6 +176,7 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     struct cud_run_facts facts = {
         .program = &r->p.program, .summary = &summary, .binding = &r->p.binding, .mpi_library = cud_rank_library(r->ranks),
         .vendor_library = cud_loaded_vendor(r->p.loaded), .output = job->output, .write = r->p.write,
+        .comm = r->p.lane->name,
         .window_bytes = r->p.plan.window_units * r->p.plan.unit_rows *
                         (r->p.plan.facts.in_row_bytes > r->p.plan.facts.out_row_bytes ? r->p.plan.facts.in_row_bytes
                                                                                     : r->p.plan.facts.out_row_bytes),
@@ -229,7 +230,7 @@ static enum cud_status open_sink(struct run *r, struct cud_err *err)
     const struct cud_sink_facts facts = {
         .path = job->output, .result = job->result, .force = job->force, .direct = r->p.direct, .head = r->p.head,
         .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = r->p.program.rows, .inputs = n,
-        .input = file, .plan = &r->p.plan, .lane = cud_lane_kind("mpi")};
+        .input = file, .plan = &r->p.plan, .lane = r->p.lane, .device = r->p.binding.device, .dev = r->p.binding.dev};
     TRY(cud_rank_agree(r->ranks, err));
     if (!job->dry_run)
         TRY(cud_sink_open(&facts, r->ranks, &r->sink, err));

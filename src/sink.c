@@ -199,8 +199,8 @@ void cud_sink_free(struct cud_sink *s)
     cud_writeback_stop(s->writeback);
     if (s->fd >= 0)
         close(s->fd);
+    cud_target_close(&s->target);          /* before the lane: should that hang, no lock is left */
     cud_root_free(s);
-    cud_target_close(&s->target);
     free(s->name);
     free(s);
 }

@@ -15,6 +15,9 @@
 
 struct cud_sink;
 
+/* Bytes of the pieces that rank 0 has in hand at most. */
+uint64_t cud_sink_pieces_bytes(const struct cud_plan *plan);
+
 struct cud_sink_facts {
     const char *path;                      /* absolute; "-": stdout (never direct); "none" */
     const char *result;                    /* absolute; "-", "none" */

@@ -88,11 +88,13 @@ static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- made and freed */
 
-/* Bytes of the longest piece. */
-static uint64_t piece_bytes(const struct cud_sink *s)
+/* Of the longest one. */
+static uint64_t piece_bytes(const struct cud_plan *plan)
 {
-    return min64(PIECE, min64(s->plan->window_units * s->plan->unit_rows, s->rows) * s->row_bytes);
+    return min64(PIECE, min64(plan->window_units * plan->unit_rows, plan->facts.rows) * plan->facts.out_row_bytes);
 }
+
+uint64_t cud_sink_pieces_bytes(const struct cud_plan *plan) { return FLIGHT * piece_bytes(plan); }
 
 enum cud_status cud_root_make(struct cud_sink *s, const unsigned char *head, struct cud_err *err)
 {
@@ -115,7 +117,7 @@ enum cud_status cud_root_make(struct cud_sink *s, const unsigned char *head, str
 
 enum cud_status cud_root_open(struct cud_sink *s, struct cud_err *err)
 {
-    const struct cud_lane_facts facts = { .device = s->device, .dev = s->dev, .places = FLIGHT, .bytes = piece_bytes(s),
+    const struct cud_lane_facts facts = { .device = s->device, .dev = s->dev, .places = FLIGHT, .bytes = piece_bytes(s->plan),
                                           .tag = TAG_BYTES };
     return s->kind->open(s->ranks, &facts, &s->root->lane, err);
 }

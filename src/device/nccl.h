@@ -20,7 +20,8 @@ struct cud_nccl_config {                   /* ncclConfig_t of 2.14: later ones k
     unsigned magic, version;
     int blocking;
 };
-#define CUD_NCCL_NOT_BLOCKING (struct cud_nccl_config){.size = sizeof(struct cud_nccl_config), .magic = 0xcafebeef, .version = 21400}
+#define CUD_NCCL_NOT_BLOCKING \
+    (struct cud_nccl_config){.size = sizeof(struct cud_nccl_config), .magic = 0xcafebeef, .version = 21400}
 
 struct cud_nccl {
     char name[32];                         /* "NCCL 2.28.9" */

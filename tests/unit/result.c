@@ -32,7 +32,7 @@ static void start(enum cud_type type, uint64_t rows, uint64_t cols)
     facts = (struct cud_run_facts){
         .program = &program, .summary = &summary, .binding = &binding, .mpi_library = "Open MPI 4.1.4", .output = "out.npy",
         .write = "direct", .window_bytes = 1048576, .start = 0.1000001, .stream = 0.25, .commit = 1, .bytes_read = 64000000,
-        .bytes_written = (uint64_t)1 << 60, .bottleneck = "write", .started = "2026-01-31T12:00:00Z"};
+        .bytes_written = (uint64_t)1 << 60, .bottleneck = "write", .comm = "nccl", .started = "2026-01-31T12:00:00Z"};
 }
 
 static char *json(void)
@@ -112,6 +112,7 @@ static const char whole[] =
     "      {\"rank\": 2, \"name\": \"cpu\"}\n"
     "    ],\n"
     "    \"write\": \"direct\",\n"
+    "    \"comm\": \"nccl\",\n"
     "    \"window_bytes\": 1048576,\n"
     "    \"times\": {\"start\": 0.1, \"stream\": 0.25, \"commit\": 1.0},\n"
     "    \"bytes\": {\"read\": 64000000, \"written\": \"1152921504606846976\"},\n"
