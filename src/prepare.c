@@ -152,7 +152,7 @@ static bool lane_usable(const struct cud_lane_kind *kind, const struct cud_bindi
                         char why[CUD_WHY])
 {
     int one, other;
-    if (kind->from_device && !b->all[0].device.bus[0]) {
+    if (kind->from_device && !b->all[0].device.pci[0]) {
         snprintf(why, CUD_WHY, "it takes rows from GPUs, and this run is on the CPUs (-d cuda is not)");
         return false;
     }
@@ -194,7 +194,7 @@ static enum cud_status choose_lane(const struct cud_job *job, struct cud_ranks *
     char why[CUD_WHY];
     p->lane = cud_lane_kind("mpi");
     if (strcmp(job->comm, "auto") == 0)
-        return travel && p->binding.all[0].device.bus[0] ? best_lane(ranks, p, err) : CUD_OK;
+        return travel && p->binding.all[0].device.pci[0] ? best_lane(ranks, p, err) : CUD_OK;
     const struct cud_lane_kind *const asked = cud_lane_kind(job->comm);
     if (!lane_usable(asked, &p->binding, ranks, why))
         (void)FAIL(err, CUD_ENOGPU, "--comm %s cannot be used on host %s: %s; use --comm mpi", asked->name, cud_rank_host(ranks),
