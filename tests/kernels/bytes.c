@@ -1,5 +1,5 @@
 /* bytes: runs every kernel of one build over a fixed set of data, and prints a hash for each case.  Builds that agree print
- * the same.  builds.t makes one for each compiler and level; -DBYTES_SUFFIX=cpu_v1 names the kernels' suffix.
+ * the same.  builds.t makes one for each compiler and level, with a tables.inc of its kernels.
  *
  *     bytes [large]       large: more elements */
 #include <math.h>
@@ -7,26 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cudist/kernel.h"
-
-#define PASTE_(k, s) cud_kernel_##k##_##s
-#define PASTE(k, s) PASTE_(k, s)
-#define KERNEL(k) PASTE(k, BYTES_SUFFIX)
-extern const struct cud_kernel KERNEL(affine), KERNEL(convert), KERNEL(copy), KERNEL(dense), KERNEL(exp), KERNEL(log),
-    KERNEL(relu), KERNEL(scale), KERNEL(softmax), KERNEL(stats), KERNEL(sum), KERNEL(tanh);
+#include "tables.inc"                     /* kernels, NULL at the end */
 
 static const unsigned char bytes_of[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-
-/* Memory where the kernels run; another file may have it, for kernels that do not run here. */
-void *device_new(size_t bytes);
-void device_free(void *p);
-void device_put(void *device, const void *host, size_t bytes);
-void device_get(void *host, const void *device, size_t bytes);
-#ifndef BYTES_DEVICE
-void *device_new(size_t bytes) { return malloc(bytes); }
-void device_free(void *p) { free(p); }
-void device_put(void *device, const void *host, size_t bytes) { memcpy(device, host, bytes); }
-void device_get(void *host, const void *device, size_t bytes) { memcpy(host, device, bytes); }
-#endif
 
 static void *room(size_t bytes)
 {
@@ -34,6 +17,12 @@ static void *room(size_t bytes)
     if (!p)
         abort();
     return p;
+}
+
+static void die(const char *name, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", name, why);
+    exit(1);
 }
 
 /* FNV-1a. */
@@ -94,75 +83,66 @@ struct launch {
     const struct cud_kernel *kernel;
     struct cud_call call;                  /* pointers apart */
     const void *in[3];                     /* NULL: none */
-    size_t in_bytes[3], out_bytes, out1_bytes;
+    size_t out_bytes, out1_bytes;
 };
 
-/* Copies in, launches, copies out and prints the outputs' hash. */
+/* Launches, and prints the outputs' hash. */
 static void run(const char *what, struct launch l)
 {
     const size_t bytes = l.out_bytes + l.out1_bytes;
-    void *const out = device_new(bytes + 1), *const host = room(bytes), *const work = device_new(1 << 20);
-    void *in[3] = {NULL, NULL, NULL};
-    device_put(out, host, bytes);
+    char *const out = room(bytes);
+    void *const work = room(1 << 20);
     for (int i = 0; i < 3; i++)
-        if (l.in[i]) {
-            l.call.in[i] = in[i] = device_new(l.in_bytes[i] + 1);
-            device_put(in[i], l.in[i], l.in_bytes[i]);
-        }
+        l.call.in[i] = l.in[i];
     l.call.out[0] = out;
-    l.call.out[1] = l.out1_bytes ? (char *)out + l.out_bytes : NULL;
+    l.call.out[1] = l.out1_bytes ? out + l.out_bytes : NULL;
     l.call.work = work;
     const int bad = l.kernel->launch(&l.call);
     if (bad)
         printf("error %d\n", bad);
-    device_get(host, out, bytes);
-    say(what, host, bytes);
-    for (int i = 0; i < 3; i++)
-        if (in[i])
-            device_free(in[i]);
-    device_free(out);
-    device_free(work);
-    free(host);
+    say(what, out, bytes);
+    free(out);
+    free(work);
 }
 
-static void maps(enum cud_type type, size_t n)
+/* Parameters that leave no kernel as it is: numbers, and of choices the last. */
+static void set_params(const struct cud_kernel *k, double param[CUD_PARAMS_MAX])
 {
-    static const struct cud_kernel *const maps[] = {&KERNEL(affine), &KERNEL(copy), &KERNEL(exp), &KERNEL(log), &KERNEL(relu),
-                                                    &KERNEL(scale), &KERNEL(tanh)};
-    const size_t bytes = n * bytes_of[type];
-    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-        for (int kind = 0; kind < KINDS; kind++) {
-            char what[80];
-            void *const x = data(type, kind, n, 1);
-            snprintf(what, sizeof what, "%s, type %d, data %d", maps[i]->name, (int)type, kind);
-            run(what, (struct launch){.kernel = maps[i], .call = {.dim = {n, 1, 1}, .param = {1.1, -0.3}, .type = type},
-                                      .in = {x}, .in_bytes = {bytes}, .out_bytes = bytes});
-            free(x);
-        }
+    static const double numbers[CUD_PARAMS_MAX] = {1.1, -0.3, 0.7, 2.5, -1.9, 3.1, 0.2, -0.6};
+    for (int i = 0; k->param && k->param[i].name; i++) {
+        const char *comma = k->param[i].choices;
+        param[i] = k->param[i].kind == CUD_NUMBER ? numbers[i] : 0;
+        while (k->param[i].kind == CUD_CHOICE && (comma = strchr(comma, ',')) && comma++)
+            param[i]++;
+    }
 }
 
-static void rows(enum cud_type type, size_t n)
+/* A step without arrays: elements where rows do not matter, else rows of several lengths. */
+static void step(const struct cud_kernel *k, enum cud_type type, size_t n)
 {
-    static const size_t cols[] = {1, 3, 31, 32, 33, 100, 784, 4096, 4097, 9000};
-    for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
+    static const size_t lengths[] = {1, 3, 31, 32, 33, 100, 784, 4096, 4097, 9000};
+    struct cud_step_facts facts = {.type = type};
+    struct cud_err err = {0};
+    set_params(k, facts.param);
+    for (size_t i = 0; i < (k->kind == CUD_MAP ? 1 : sizeof lengths / sizeof *lengths); i++)
         for (int kind = 0; kind < KINDS; kind++) {
-            const size_t m = n / cols[i] + 1, row = cols[i] * bytes_of[type];
+            const size_t cols = lengths[i], m = k->kind == CUD_MAP ? n : n / cols + 1;
+            uint64_t cols_out = cols;
             char what[80];
-            void *const x = data(type, kind, m * cols[i], 2);
-            struct launch l = {.kernel = &KERNEL(sum), .call = {.dim = {m, cols[i], 1}, .type = type}, .in = {x},
-                               .in_bytes = {m * row}, .out_bytes = m * bytes_of[type]};
-            snprintf(what, sizeof what, "sum, type %d, data %d, rows of %zu", (int)type, kind, cols[i]);
-            run(what, l);
-            l.kernel = &KERNEL(softmax);
-            l.call.dim[2] = cols[i];
-            l.out_bytes = m * row;
-            snprintf(what, sizeof what, "softmax, type %d, data %d, rows of %zu", (int)type, kind, cols[i]);
+            void *const x = data(type, kind, m * cols, 2);
+            facts.cols = cols;
+            if (k->shape && k->shape(&facts, &cols_out, &err) != CUD_OK)
+                die(k->name, err.text);
+            struct launch l = {.kernel = k, .call = {.dim = {m, cols, cols_out}, .type = type}, .in = {x},
+                               .out_bytes = m * cols_out * bytes_of[type]};
+            memcpy(l.call.param, facts.param, sizeof facts.param);
+            snprintf(what, sizeof what, "%s, type %d, data %d, rows of %zu", k->name, (int)type, kind, cols);
             run(what, l);
             free(x);
         }
 }
 
-static void dense(enum cud_type type)
+static void dense(const struct cud_kernel *kernel, enum cud_type type)
 {
     static const size_t shapes[][3] = {{1, 1, 1}, {7, 5, 3}, {33, 40, 65}, {65, 33, 130}, {17, 100, 10}};
     const size_t e = bytes_of[type];
@@ -172,16 +152,16 @@ static void dense(enum cud_type type)
         char what[80];
         void *const x = data(type, kind, m * k, 3), *const w = data(type, SMALL, k * n, 4), *const b = data(type, SMALL, n, 5);
         snprintf(what, sizeof what, "dense, type %d, data %d, %zu x %zu x %zu, layout %d", (int)type, kind, m, k, n, layout);
-        run(what, (struct launch){.kernel = &KERNEL(dense), .in = {x, w, biased ? b : NULL},
+        run(what, (struct launch){.kernel = kernel, .in = {x, w, biased ? b : NULL},
                                   .call = {.dim = {m, k, n}, .param = {1, biased, activation, layout}, .type = type},
-                                  .in_bytes = {m * k * e, k * n * e, n * e}, .out_bytes = m * n * e});
+                                  .out_bytes = m * n * e});
         free(x);
         free(w);
         free(b);
     }
 }
 
-static void stats(enum cud_type type, size_t n)
+static void stats(const struct cud_kernel *kernel, enum cud_type type, size_t n)
 {
     static const size_t units[] = {1, 80, 640, 1568, 4096, 5000, 50176};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -191,40 +171,58 @@ static void stats(enum cud_type type, size_t n)
             char what[80];
             void *const x = data(type, kind, have, 6);
             snprintf(what, sizeof what, "stats, type %d, data %d, units of %zu", (int)type, kind, unit);
-            run(what, (struct launch){.kernel = &KERNEL(stats), .call = {.dim = {have, 0, unit}, .type = type}, .in = {x},
-                                      .in_bytes = {have * bytes_of[type]}, .out_bytes = leaves * sizeof(struct cud_leaf)});
+            run(what, (struct launch){.kernel = kernel, .call = {.dim = {have, 0, unit}, .type = type}, .in = {x},
+                                      .out_bytes = leaves * sizeof(struct cud_leaf)});
             free(x);
         }
 }
 
-static void convert(enum cud_type from, enum cud_type to, size_t n)
+static void convert(const struct cud_kernel *kernel, enum cud_type from, enum cud_type to, size_t n)
 {
     const size_t unit = 5000, leaves = (n / unit + 1) * 2;
     for (int kind = SPECIAL; kind <= BITS; kind++) {
         char what[80];
         void *const x = data(from, kind, n, 7);
         snprintf(what, sizeof what, "convert, types %d to %d, data %d", (int)from, (int)to, kind);
-        run(what, (struct launch){.kernel = &KERNEL(convert), .in = {x}, .in_bytes = {n * bytes_of[from]},
+        run(what, (struct launch){.kernel = kernel, .in = {x}, .out_bytes = (n * bytes_of[to] + 7) / 8 * 8,
                                   .call = {.dim = {n, 0, unit}, .param = {(from + to) % 2}, .type = from, .type2 = to},
-                                  .out_bytes = (n * bytes_of[to] + 7) / 8 * 8, .out1_bytes = leaves * sizeof(struct cud_lost)});
+                                  .out1_bytes = leaves * sizeof(struct cud_lost)});
         free(x);
     }
+}
+
+static bool takes_arrays(const struct cud_kernel *k)
+{
+    for (const struct cud_param *p = k->param; p && p->name; p++)
+        if (p->kind == CUD_ARRAY)
+            return true;
+    return false;
+}
+
+/* What is no plain step has data made for it, by its name. */
+static void kernel(const struct cud_kernel *k, size_t n)
+{
+    static const enum cud_type computed[] = {CUD_F32, CUD_F64}, summed[] = {CUD_F32, CUD_F64, CUD_I64, CUD_U64};
+    if (strcmp(k->name, "convert") == 0)
+        for (int pair = 0; pair < CUD_TYPES * CUD_TYPES; pair++)
+            convert(k, (enum cud_type)(pair / CUD_TYPES), (enum cud_type)(pair % CUD_TYPES), n / 2);
+    else if (strcmp(k->name, "stats") == 0)
+        for (int i = 0; i < 4; i++)
+            stats(k, summed[i], n);
+    else if (strcmp(k->name, "dense") == 0)
+        for (int i = 0; i < 2; i++)
+            dense(k, computed[i]);
+    else if (k->kind == CUD_INTERNAL || takes_arrays(k))
+        die(k->name, "bytes.c has no data for it");
+    else
+        for (int i = 0; i < 2; i++)
+            step(k, computed[i], n);
 }
 
 int main(int argc, char **argv)
 {
     const size_t n = argc > 1 && strcmp(argv[1], "large") == 0 ? 200003 : 20003;
-    static const enum cud_type types[] = {CUD_F32, CUD_F64};
-    for (int i = 0; i < 2; i++) {
-        maps(types[i], n);
-        rows(types[i], n);
-        dense(types[i]);
-        stats(types[i], n);
-    }
-    stats(CUD_I64, n);
-    stats(CUD_U64, n);
-    for (int from = 0; from < CUD_TYPES; from++)
-        for (int to = 0; to < CUD_TYPES; to++)
-            convert((enum cud_type)from, (enum cud_type)to, n / 2);
+    for (const struct cud_kernel *const *k = kernels; *k; k++)
+        kernel(*k, n);
     return 0;
 }
