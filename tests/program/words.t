@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What the program says: each error in one line that tells what, where and what to do, with the right exit code; nothing that a
 terminal would obey; notes, and silence where -q asks for it.  CUDIST names the program."""
-import os, re, sys, tempfile, time
+import os, re, sys, tempfile
 
 sys.dont_write_bytecode = True
-from whole import CUDIST, ENV, MPIRUN, Run, done, npy, ok, run
+from whole import BESIDE, CUDIST, ENV, MPIRUN, done, npy, ok, run
 
 SRC = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "src")
 
@@ -15,34 +15,31 @@ def cudist(*words, **env):
 
 # ---- notes and warnings
 
-def killed(path):
-    """A run to path, that is killed while it writes."""
-    slow = Run([CUDIST, "random:shape=2000000x100", "-q", "-k", "tanh", "--threads", "1", "-w", "64K", "-o", path]).start()
-    while slow.process.poll() is None and not os.path.exists(path + ".part"):
-        time.sleep(0.001)
-    slow.process.kill()
-    slow.end()
+NOTES = (                                  # words, the call at which an earlier run is killed, what is said
+    ("x.npy -o none", "", "note: no step was given: .*"),
+    ("nan.npy -k copy -o none", "", "warning: 1 NaN in the output, the first in row 2: .*"),
+    ("nan.npy -k copy -o none --out-dtype i8", "", "warning: i8 does not hold all .*: 2 out of range, 1 NaN made 0"),
+    ("x.npy -k copy -o left.npy", "fsync:1", "note: .*left.npy.part was left .*"),
+    ("x.npy -k copy -o left.npy", "rename:2", "note: .*left.npy is of a run that did not live .*"),
+)
 
 
 def notes():
-    """Each is said, and -q keeps it back.  A new one needs a case here (that of the result that is made again: kill.t)."""
-    cases = {"note: no step was given": ["x.npy", "-o", "none"],
-             "warning: 1 NaN in the output, the first in row 2": ["nan.npy", "-k", "copy", "-o", "none"],
-             "warning: i8 does not hold all of the output's values: 2 out of range, 1 NaN made 0":
-                 ["nan.npy", "-k", "copy", "-o", "none", "--out-dtype", "i8"],
-             "note: .*left.npy.part was left by a run": ["x.npy", "-k", "copy", "-o", "left.npy", "-f"]}
-    for says, words in cases.items():
-        for quiet in ([], ["-q"]):
-            if "left.npy" in words:
-                killed("left.npy")
-            got = cudist(*words, *quiet)
-            told = [n for n in got.notes if re.match("cudist: " + says, n)]
-            good = got.rc == 0 and (got.stderr == "" and got.stdout == b"" if quiet else len(told) == 1 and got.notes == told)
-            ok(good, f"{' '.join(words + quiet)}: {'nothing is said' if quiet else says}", got)
+    """Each is said, and -q keeps it back.  A new one needs a case here."""
+    for words, killed, says in NOTES:
+        for quiet in ("", " -q"):
+            if killed:
+                run([os.path.join(BESIDE, "cudist-fault"), *words.split()], env=dict(ENV, CUDIST_TEST_FAIL=killed + ":KILL@0"))
+            got = cudist(*(words + quiet).split())
+            told = [line for line in got.notes if re.fullmatch("cudist: " + says, line)]
+            good = got.rc == 0 and (got.stderr == "" and got.stdout == b"" if quiet else told and not got.lines)
+            ok(good, f"{words + quiet}: {'nothing is said' if quiet else says}", got)
+            for name in os.listdir("."):
+                if name.startswith("left.npy"):
+                    os.unlink(name)
     text = "".join(open(os.path.join(SRC, name)).read() for name in os.listdir(SRC) if name.endswith(".c"))
-    told = re.findall(r"cud_note\(\"", text)
-    hidden = re.search(r'cud_say\([^"]*"(note|warning)', text)
-    ok(len(told) == len(cases) + 1 and not hidden, f"{len(told)} notes in the source", told)
+    told, hidden = re.findall(r"cud_note\(\"", text), re.search(r'cud_say\([^"]*"(note|warning)', text)
+    ok(len(told) == len(NOTES) and not hidden, f"{len(told)} notes in the source", told)
 
 
 # ---- errors
