@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 #include "clock.h"
+#include "number.h"
 #include "pipe_own.h"
 #include "progress.h"
 
@@ -60,7 +61,8 @@ static void tell_progress(struct cud_pipe *p, struct turn *t, const struct cud_r
         rows += cud_rank_report(p->f->ranks, r)->rows_done;
         bytes += cud_rank_report(p->f->ranks, r)->bytes_read;
     }
-    cud_progress_tick(&t->progress, rows, p->f->plan->facts.rows, bytes);
+    const uint64_t row = cud_max64(1, p->f->program->flat ? cud_shape_cols(&p->f->program->in.shape) : 1);
+    cud_progress_tick(&t->progress, rows / row, p->f->plan->facts.rows / row, bytes);
 }
 
 static void take_back(struct cud_pipe *p)

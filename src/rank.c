@@ -26,6 +26,11 @@ void cud_ranks_device(struct cud_ranks *r, const char *device)
     r->urgent = true;
 }
 
+void cud_ranks_row(struct cud_ranks *r, uint64_t elems)
+{
+    r->row = elems;
+}
+
 void cud_ranks_phase(struct cud_ranks *r, enum cud_phase phase)
 {
     r->mine.report.phase = phase;

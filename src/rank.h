@@ -21,7 +21,7 @@ enum cud_phase { CUD_PHASE_START, CUD_PHASE_STREAM, CUD_PHASE_COMMIT, CUD_PHASE_
 struct cud_report {
     int32_t phase;                         /* enum cud_phase */
     int32_t status;                        /* enum cud_status: what it failed with, CUD_OK while it works */
-    uint64_t rows_done, rows_all;          /* of its own rows */
+    uint64_t rows_done, rows_all;          /* of its own rows; here and below, elements where rows do not matter */
     uint64_t row0, row1;                   /* the rows it is working on: row0 .. row1 - 1.  Equal: it only waits for others */
     uint64_t bytes_read, bytes_written;
 };
@@ -33,6 +33,8 @@ enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **rank
 void cud_ranks_timeout(struct cud_ranks *r, double seconds);
 /* Named in messages about this rank: "cpu", "cuda:0 NVIDIA H200". */
 void cud_ranks_device(struct cud_ranks *r, const char *device);
+/* So many of a report's rows are one to people: where rows do not matter, the elements of one. */
+void cud_ranks_row(struct cud_ranks *r, uint64_t elems);
 /* What this rank is at from now on, where no report says it (pump's reports do). */
 void cud_ranks_phase(struct cud_ranks *r, enum cud_phase phase);
 /* Collective.  Finalizes MPI and returns what main must return: the code on rank 0, 0 elsewhere (a launcher kills ranks that

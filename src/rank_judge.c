@@ -20,15 +20,15 @@ static const char *who_text(int rank, const char *host, const char *device, char
     return text;
 }
 
-static const char *where_text(const struct cud_report *report, bool meeting, char text[120])
+static const char *where_text(const struct cud_ranks *r, const struct cud_report *report, bool meeting, char text[120])
 {
+    const unsigned long long row = r->row ? r->row : 1;
     if (meeting)
         snprintf(text, 120, "it was waiting for the others");
     else if (report->phase == CUD_PHASE_STREAM && report->row0 < report->row1)
-        snprintf(text, 120, "it was at rows %llu to %llu", (unsigned long long)report->row0, (unsigned long long)report->row1);
+        snprintf(text, 120, "it was at rows %llu to %llu", report->row0 / row, (report->row1 - 1) / row);
     else if (report->phase == CUD_PHASE_STREAM)
-        snprintf(text, 120, "it had done %llu of its %llu rows", (unsigned long long)report->rows_done,
-                 (unsigned long long)report->rows_all);
+        snprintf(text, 120, "it had done %llu of its %llu rows", report->rows_done / row, report->rows_all / row);
     else
         snprintf(text, 120, "it was %s", report->phase == CUD_PHASE_START ? "starting" :
                  report->phase == CUD_PHASE_COMMIT ? "completing the output" : "ending");
@@ -39,13 +39,13 @@ void cud_ranks_describe(const struct cud_ranks *r, int rank, char who[200], char
 {
     if (rank == r->me) {
         who_text(rank, r->host, r->mine.device, who);
-        where_text(&r->mine.report, r->mine.meeting, where);
+        where_text(r, &r->mine.report, r->mine.meeting, where);
     } else if (r->me == 0) {
         who_text(rank, r->peer[rank].host, r->peer[rank].letter.device, who);
-        where_text(&r->peer[rank].letter.report, r->peer[rank].letter.meeting, where);
+        where_text(r, &r->peer[rank].letter.report, r->peer[rank].letter.meeting, where);
     } else {
         who_text(rank, r->zero_host, r->answer.device, who);
-        where_text(&r->answer.report, r->answer.meeting, where);
+        where_text(r, &r->answer.report, r->answer.meeting, where);
     }
 }
 

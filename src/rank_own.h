@@ -61,6 +61,7 @@ struct cud_ranks {
     double lined, judged;                  /* when the watchdog's line was made, when others were judged */
     double moved, all_moved;               /* when this rank's report changed; on rank 0: when any rank's did */
 
+    uint64_t row;                          /* a report's rows in one row of people's; 0: one */
     struct cud_letter mine;                /* what the next letter says */
     int signal;                            /* the job is to stop: as in cud_answer */
     bool failed;                           /* some rank has */

@@ -248,6 +248,7 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
     const struct cud_pipe_facts facts = {
         .input = &r->p.input, .program = &r->p.program, .loaded = r->p.loaded, .binding = &r->p.binding, .plan = &r->p.plan,
         .sink = r->sink, .ranks = r->ranks, .progress = r->job->progress, .quiet = r->job->verbose < 0};
+    cud_ranks_row(r->ranks, r->p.program.flat ? cud_shape_cols(&r->p.program.in.shape) : 1);
     r->grove = cud_grove_make(cud_stats_kind(r->p.program.out.type));
     if (!r->grove)
         (void)FAIL(err, CUD_EFAILED, "no memory for the statistics");

@@ -31,6 +31,10 @@ def nothing_written():
     for r in (0, 1, 2):
         test(f"rank {r} of 3 is stopped", lambda r=r: run(3, words, [S.SIGSTOP], [r], ready=READY), rc=1, within=6,
              lines=[silent(r)])
+    test("rank 2 of 3 is stopped: its rows, not their elements",
+         lambda: run(3, ["random:shape=200000000000x10"] + words[1:], [S.SIGSTOP], [2], ready=READY), rc=1, within=6,
+         lines=[rf"{who(2)} was not heard from for 2 s; "
+                r"it (was at rows 1\d{11} to 1\d{11}|had done \d+ of its 6\d{10} rows|was waiting for the others); the job .*"])
     for r in (0, 2):
         test(f"rank {r} of 3 is killed", lambda r=r: run(3, words, [S.SIGKILL], [r], ready=READY), rc=137, within=4, lines=[])
     for s, to in ((S.SIGUSR1, 0), (S.SIGUSR2, 2), (S.SIGXCPU, 1)):

@@ -42,6 +42,14 @@ def notes():
     ok(len(told) == len(NOTES) and not hidden, f"{len(told)} notes in the source", told)
 
 
+def progress():
+    got = cudist("random:shape=50000x1000,dist=normal", "-k", "copy", "-o", "none", "--progress", "0.01")
+    told = [line for line in got.lines if re.fullmatch(r"cudist: \d+ of 50000 rows \(\d+ %\), .* GiB/s, .* left", line)]
+    ok(got.rc == 0 and told == got.lines and told, "progress counts rows", got)
+    got = cudist("random:shape=50000x1000,dist=normal", "-k", "copy", "-o", "none", "--progress", "0.01", "-q")
+    ok(got.rc == 0 and not got.stderr, "and -q keeps it back", got)
+
+
 # ---- errors
 
 DENSE, PLACE = "step 'dense': ", "/dev/null: is not a regular file; give the name of one, - for stdout, or none"
@@ -137,6 +145,7 @@ def main():
         for name, shape in (("w54", "5x4"), ("w57", "5x7"), ("v5", "5")):
             cudist("random:shape=" + shape, "-q", "-k", "copy", "-o", name + ".npy")
         notes()
+        progress()
         refused()
         long_paths()
         terminal()
