@@ -4,8 +4,7 @@
 #include <string.h>
 #include "cgroup.h"
 #include "memory.h"
-
-static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+#include "number.h"
 
 /* "max", and in version 1 a number near 2^63, mean that there is none. */
 static uint64_t limit_of(const char *folder, const char *name)
@@ -42,22 +41,22 @@ static uint64_t cache_of(const char *folder, const char *prefix)
 
 static uint64_t rest(uint64_t limit, uint64_t used, uint64_t cache)
 {
-    used -= min64(used, cache);
-    return limit == UINT64_MAX ? limit : limit - min64(limit, used);
+    used -= cud_min64(used, cache);
+    return limit == UINT64_MAX ? limit : limit - cud_min64(limit, used);
 }
 
 uint64_t cud_memory_of_group(const char *folder)
 {
-    const uint64_t two = min64(limit_of(folder, "memory.max"), limit_of(folder, "memory.high"));
+    const uint64_t two = cud_min64(limit_of(folder, "memory.max"), limit_of(folder, "memory.high"));
     const uint64_t one = limit_of(folder, "memory.limit_in_bytes");
-    return min64(rest(two, number_of(folder, "memory.current"), cache_of(folder, "")),
-                 rest(one, number_of(folder, "memory.usage_in_bytes"), cache_of(folder, "total_")));
+    return cud_min64(rest(two, number_of(folder, "memory.current"), cache_of(folder, "")),
+                     rest(one, number_of(folder, "memory.usage_in_bytes"), cache_of(folder, "total_")));
 }
 
 static void look_at_group(const char *folder, void *least)
 {
     uint64_t *const most = least;
-    *most = min64(*most, cud_memory_of_group(folder));
+    *most = cud_min64(*most, cud_memory_of_group(folder));
 }
 
 struct cud_memory_left cud_memory_look(void)
@@ -78,5 +77,5 @@ struct cud_memory_left cud_memory_look(void)
 uint64_t cud_memory_available(void)
 {
     const struct cud_memory_left m = cud_memory_look();
-    return min64(m.host, m.group);
+    return cud_min64(m.host, m.group);
 }

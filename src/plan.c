@@ -1,4 +1,5 @@
 #include "cudist/kernel.h"
+#include "number.h"
 #include "plan.h"
 
 #define UNIT_ELEMS 65536                   /* of the widest row: 256 KiB of f32, which stays in a core's own cache */
@@ -61,8 +62,6 @@ static struct cud_window of_units(const struct cud_plan *p, uint64_t unit0, uint
     return w;
 }
 
-static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 bool cud_plan_window(const struct cud_plan *p, int rank, uint64_t k, struct cud_window *window)
 {
     if (p->facts.ordered) {
@@ -70,14 +69,14 @@ bool cud_plan_window(const struct cud_plan *p, int rank, uint64_t k, struct cud_
         if (k > all / n || k * n + (uint64_t)rank >= all)
             return false;
         const uint64_t unit0 = (k * n + (uint64_t)rank) * p->window_units;
-        *window = of_units(p, unit0, min64(p->window_units, p->units - unit0));
+        *window = of_units(p, unit0, cud_min64(p->window_units, p->units - unit0));
         return true;
     }
     const uint64_t from = block_start(p, rank), to = block_start(p, rank + 1);
     if (k >= ceil_div(to - from, p->window_units))
         return false;
     const uint64_t unit0 = from + k * p->window_units;
-    *window = of_units(p, unit0, min64(p->window_units, to - unit0));
+    *window = of_units(p, unit0, cud_min64(p->window_units, to - unit0));
     return true;
 }
 

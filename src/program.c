@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "number.h"
 #include "program.h"
 #include "registry.h"
 #include "text.h"
@@ -29,9 +30,6 @@ struct cud_scratch {
     struct cud_leaf *leaf;                 /* NULL on a shared device: results go straight to the piece's */
     struct cud_lost *lost;
 };
-
-static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static uint64_t max64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 uint64_t cud_program_leaves(const struct cud_program *p, uint64_t unit_rows, uint64_t rows)
 {
@@ -147,17 +145,18 @@ static struct sizes sizes_of(const struct cud_program *p, bool shared, uint64_t 
 {
     struct sizes s = {.rows = rows};
     if (shared) {
-        const uint64_t units = PIECE_ELEMS / max64(1, p->cols_widest * unit_rows);
-        s.rows = min64(rows, max64(1, p->batch ? 1 : units) * unit_rows);
+        const uint64_t units = PIECE_ELEMS / cud_max64(1, p->cols_widest * unit_rows);
+        s.rows = cud_min64(rows, cud_max64(1, p->batch ? 1 : units) * unit_rows);
     }
     const enum cud_type wide = stats_type(p->out.type);
     s.value = needs_values(p) ? s.rows * p->cols_widest * cud_type_bytes(p->compute) : 0;
     s.wide = wide != p->out.type ? s.rows * p->cols_out * cud_type_bytes(wide) : 0;
+    const uint64_t batch = p->batch ? cud_min64(p->batch, rows) : s.rows;
     for (size_t i = 0; i < p->steps; i++)
         if (p->step[i].kernel->work_bytes)
-            s.work = max64(s.work, p->step[i].kernel->work_bytes(&p->step[i].facts, p->batch ? min64(p->batch, rows) : s.rows));
+            s.work = cud_max64(s.work, p->step[i].kernel->work_bytes(&p->step[i].facts, batch));
     if (p->vendor && !shared)
-        s.work = max64(s.work, CUD_GEMM_WORK);
+        s.work = cud_max64(s.work, CUD_GEMM_WORK);
     const uint64_t leaves = shared ? 0 : cud_program_leaves(p, unit_rows, rows);
     s.leaf = leaves * sizeof(struct cud_leaf);
     s.lost = leaves * sizeof(struct cud_lost);
@@ -253,7 +252,7 @@ static enum cud_status step(const struct run *r, size_t i, const void *src, void
     enum cud_status status = CUD_OK;
     const uint64_t batch = r->l->kernel[i]->kind == CUD_BATCHES ? r->s->unit_rows : r->piece.rows;
     for (uint64_t at = 0; at < r->piece.rows; at += batch)
-        TRY(launch_step(r, i, at, min64(batch, r->piece.rows - at), src, dst, err));
+        TRY(launch_step(r, i, at, cud_min64(batch, r->piece.rows - at), src, dst, err));
 done:
     return status;
 }

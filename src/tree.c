@@ -4,6 +4,7 @@
 #if defined HAVE_XXH_X86DISPATCH_H && defined __x86_64__
 #include <xxh_x86dispatch.h>               /* XXH3 becomes the best that this CPU has: 2 to 3 times SSE2 */
 #endif
+#include "number.h"
 #include "tree.h"
 
 /* Double-double: a value hi + lo with |lo| at most half an ulp of hi.  Dekker 1971, Knuth's TwoSum.  Products by Dekker's
@@ -145,11 +146,6 @@ void cud_node_leaf(struct cud_node *node, enum cud_stats_kind kind, const struct
     node->m2 = m2 > 0 ? m2 : m2 != m2 ? HUGE_VAL : 0;             /* not a number: the squares left the range of double */
 }
 
-static inline uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static inline bool is_less(union cud_word a, union cud_word b, enum cud_stats_kind kind)
 {
     return kind == CUD_REAL ? a.f < b.f : kind == CUD_SIGNED ? a.i < b.i : a.u < b.u;
@@ -160,9 +156,9 @@ static void merge_places(struct cud_node *a, const struct cud_node *b, enum cud_
     a->nan += b->nan;
     a->pinf += b->pinf;
     a->ninf += b->ninf;
-    a->first_nan = least(a->first_nan, b->first_nan);
-    a->first_pinf = least(a->first_pinf, b->first_pinf);
-    a->first_ninf = least(a->first_ninf, b->first_ninf);
+    a->first_nan = cud_min64(a->first_nan, b->first_nan);
+    a->first_pinf = cud_min64(a->first_pinf, b->first_pinf);
+    a->first_ninf = cud_min64(a->first_ninf, b->first_ninf);
     if (b->argmin != CUD_NONE && (a->argmin == CUD_NONE || is_less(b->min, a->min, kind))) {
         a->argmin = b->argmin;
         a->min = b->min;
