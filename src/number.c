@@ -84,3 +84,14 @@ const char *cud_number_text(double value, bool single, char text[32])
     }
     return text;
 }
+
+const char *cud_number_bytes(uint64_t bytes, char text[32])
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t i = 0;
+    for (; value >= 1023.5 && i + 1 < sizeof unit / sizeof *unit; i++)
+        value /= 1024;
+    snprintf(text, 32, i && value < 99.95 ? "%.1f %s" : "%.0f %s", value, unit[i]);
+    return text;
+}

@@ -19,6 +19,9 @@ enum cud_status cud_number_read(const char *text, bool single, double *value, st
 /* The shortest decimal text that reads back as the same double (or, when single, as the same float); "nan", "inf", "-inf". */
 const char *cud_number_text(double value, bool single, char text[32]);
 
+/* "160 bytes", "38.1 MiB". */
+const char *cud_number_bytes(uint64_t bytes, char text[32]);
+
 static inline uint64_t cud_min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t cud_max64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "integer.h"
+#include "number.h"
 #include "result.h"
 #include "text.h"
 
@@ -101,17 +102,6 @@ static void print_lost(FILE *to, const struct cud_lost *lost, enum cud_type type
     fputc('\n', to);
 }
 
-static const char *bytes_text(uint64_t bytes, char text[32])
-{
-    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    size_t i = 0;
-    for (; value >= 1023.5 && i + 1 < sizeof unit / sizeof *unit; i++)
-        value /= 1024;
-    snprintf(text, 32, i && value < 99.95 ? "%.1f %s" : "%.0f %s", value, unit[i]);
-    return text;
-}
-
 static void print_time(FILE *to, const struct cud_run_facts *facts)
 {
     const uint64_t most = facts->bytes_read > facts->bytes_written ? facts->bytes_read : facts->bytes_written;
@@ -120,7 +110,7 @@ static void print_time(FILE *to, const struct cud_run_facts *facts)
     fprintf(to, "%.3f s (start %.3f, stream %.3f, commit %.3f)\n", facts->start + facts->stream + facts->commit, facts->start,
             facts->stream, facts->commit);
     print_name(to, "data");
-    fprintf(to, "%s read, %s written", bytes_text(facts->bytes_read, read), bytes_text(facts->bytes_written, written));
+    fprintf(to, "%s read, %s written", cud_number_bytes(facts->bytes_read, read), cud_number_bytes(facts->bytes_written, written));
     if (facts->stream > 0 && most)
         fprintf(to, "; %.3g GiB/s (slowest: %s)", (double)most / 0x1p30 / facts->stream, facts->bottleneck);
     fputc('\n', to);
