@@ -55,7 +55,7 @@ cat > "$tmp/options.awk" <<'END'
 /^Kernels:/ { flush(); exit }
 /^[A-Z].*:$/ && !/Formats:$/ { flush(); on = 1; sub(/:$/, ""); printf ".SS %s\n", roff($0); next }
 !on || /^$/ { next }
-/^ ? ? ? ? ? ?[^ ]/ { entry($0, 33); next }
+/^ ? ? ? ? ? ?[^ ]/ { entry($0, 27); next }
 { more($0) }
 END
 cat > "$tmp/formats.awk" <<'END'

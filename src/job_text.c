@@ -5,36 +5,41 @@
 #include "registry.h"
 #include "text.h"
 
-#define WIDTH 100                          /* columns of a terminal */
-#define HELP_AT 32                         /* where options' texts start */
+#define WIDTH 79                           /* columns that any terminal has */
+#define HELP_AT 26                         /* where options' texts start: build-aux/man.sh knows these two */
 #define KERNEL_AT 24
 #define SHOW_AT 48
 
 static const char head[] =
     "Usage: cudist [OPTION]... INPUT...\n"
     "  or:  mpirun -np N cudist [OPTION]... INPUT...\n"
-    "Apply kernels to every row of an array that may be far larger than memory, on N ranks, with GPUs or\n"
-    "without.  Leaves one output array, its statistics and a result file.  Output row i comes from input\n"
-    "row i, and the bytes are the same for any number of ranks.\n"
+    "Apply kernels to every row of an array that may be far larger than memory, on N\n"
+    "ranks, with GPUs or without.  Leaves one output array, its statistics and a\n"
+    "result file.  Output row i comes from input row i, and the bytes are the same\n"
+    "for any number of ranks.\n"
     "\n"
-    "INPUT is a file, or random:... for made data; several are one array, in order.  Formats:\n";
+    "INPUT is a file, or random:... for made-up data; several are one array, in\n"
+    "order.  Formats:\n";
 
 static const char tail[] =
     "\n"
-    "Long options may be cut short; flags may end in =no.  SIZE takes K, M, G, T (powers of 1024).\n"
-    "Numbers are decimal: 2, -0.5, 1e-3, inf, nan; no blanks, no + in front.\n"
-    "Most options may also be set in the environment (CUDIST_WINDOW=64M, CUDIST_OUT_DTYPE=f16) and in a\n"
-    "job file (a line window = 64M).  The command line wins over the job file, that over the environment;\n"
-    "steps on the command line replace all steps of the job file.\n"
+    "Long options may be cut short; flags may end in =no.  SIZE takes K, M, G, T\n"
+    "(powers of 1024).  Numbers are decimal: 2, -0.5, 1e-3, inf, nan.\n"
+    "Most options may also be set in the environment (CUDIST_WINDOW=64M,\n"
+    "CUDIST_OUT_DTYPE=f16) and in a job file (a line window = 64M).  The command\n"
+    "line wins over the job file, that over the environment; steps on the command\n"
+    "line replace all steps of the job file.\n"
     "\n"
     "Examples:\n"
-    "  cudist random:shape=1000000x16                    try it: no file needed; makes random.out.npy\n"
+    "  cudist random:shape=1000000x16       try it: no file needed; makes\n"
+    "                                       random.out.npy and random.out.npy.json\n"
     "  mpirun -np 4 cudist in.npy -k scale:factor=0.5 -o half.npy\n"
-    "  cudist in.npy -k affine:scale=2,shift=-1 -k relu  two steps; makes in.out.npy, in.out.npy.json\n"
-    "  cudist --dtype u8 --shape 10000x784 images.bin -k scale:factor=0.00392156862745098 -o images.npy\n"
-    "  cudist in.npy -k softmax -o none                  statistics only\n"
+    "  cudist in.npy -k affine:scale=2,shift=-1 -k relu       two steps, one output\n"
+    "  cudist --dtype u8 --shape 10000x784 images.bin -k scale:factor=0.5 -o i.npy\n"
+    "  cudist in.npy -k softmax -o none                       statistics only\n"
     "\n"
-    "Exit: 0 done, 1 failed, 2 usage, 3 bad input, 4 no GPU, 5 check failed, 6 output exists, 75 stopped.\n"
+    "Exit: 0 done, 1 failed, 2 usage, 3 bad input, 4 no GPU, 5 check failed,\n"
+    "6 output exists, 75 stopped.\n"
     "More: man cudist\n";
 
 /* The letters of the word that text starts with; of a word longer than a line, up to its last comma that fits. */
@@ -157,7 +162,8 @@ static bool needs_quotes(const char *value)
 {
     const size_t n = strlen(value);
     const bool comment = *value == '#' || strstr(value, " #") || strstr(value, "\t#");
-    const bool quote = *value == '"' || strstr(value, "='") || strstr(value, ",'");      /* may seem to go on into the comment */
+    /* The last two may seem to go on into the comment. */
+    const bool quote = *value == '"' || strstr(value, "='") || strstr(value, ",'");
     bool plain = true;
     for (const char *c = value; *c && plain; c += cud_text_printable(c))
         plain = cud_text_printable(c) > 0;

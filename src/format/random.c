@@ -292,7 +292,8 @@ static void close_random(struct cud_source *source)
 extern const struct cud_format cud_format_random;
 const struct cud_format cud_format_random = {
     .name = "random",
-    .brief = "made data: random:shape=1000x16[,dist=uniform|normal|integer|index,seed=N,dtype=T,low=,high=,mean=,std=]",
+    .brief = "random:shape=1000x16 is made-up data, without a file; with commas: seed=N, dtype=T, dist=uniform (low= high=), "
+             "normal (mean= std=), integer (low= high=) or index",
     .suffixes = "",
     .sniff = sniff,
     .open = open_random,

@@ -6,8 +6,8 @@
 #include "options.h"
 #include "registry.h"
 
-#define HELP_LINES 84
-#define HELP_COLUMNS 100
+#define HELP_LINES 100
+#define HELP_COLUMNS 79
 
 static void test_rows(void)
 {
@@ -140,8 +140,11 @@ static void test_help(void)
     char *text = text_of(cud_job_help), *rest = text, *line;
     const struct cud_format *f;
     test_in_text("--help", text, false, true);
-    for (size_t i = 0; (f = cud_registry_format_at(i)); i++)
-        ok(strstr(text, f->brief) || strlen(f->brief) > 80, "format %s is in --help", f->name);
+    for (size_t i = 0; (f = cud_registry_format_at(i)); i++) {
+        char start[30];
+        snprintf(start, sizeof start, "%s", f->brief);
+        ok(strstr(text, start) != NULL, "format %s is in --help", f->name);
+    }
     size_t lines = 0, longest = 0;
     while ((line = strsep(&rest, "\n"))) {
         lines++;
