@@ -42,7 +42,7 @@ static void print_output(const struct cud_job *job, const struct cud_prepared *p
 static void print_windows(const struct cud_prepared *p, const char *rows, FILE *to)
 {
     const struct cud_plan *const plan = &p->plan;
-    const uint64_t most = plan->window_units * plan->unit_rows;
+    const uint64_t most = cud_min64(plan->window_units * plan->unit_rows, plan->facts.rows);
     const bool shared = p->binding.device->shared;
     char in[32], out[32];
     print_name("unit", to);

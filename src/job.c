@@ -50,11 +50,11 @@ static enum cud_status note(struct cud_job *job, const struct cud_option *o, con
 {
     struct cud_job_setting *more = realloc(job->setting, (job->settings + 1) * sizeof *more);
     if (!more)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for the options");
     job->setting = more;
     struct cud_job_setting s = {.option = o->name, .value = strdup(value), .origin = strdup(origin)};
     job->setting[job->settings++] = s;
-    return s.value && s.origin ? CUD_OK : FAIL(err, CUD_EFAILED, "no memory");
+    return s.value && s.origin ? CUD_OK : FAIL(err, CUD_EFAILED, "no memory for the options");
 }
 
 enum cud_status cud_option_give(struct cud_reading *r, const struct cud_option *o, const char *value, const char *said,
@@ -278,7 +278,7 @@ static enum cud_status default_output(const char *input, char **output, struct c
     size_t stem = suffix ? (size_t)(suffix - name) : strlen(name), bytes = strlen(name) + sizeof ".out.npy";
     char *made = malloc(bytes);
     if (!made)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for the options");
     snprintf(made, bytes, "%.*s.out%s", (int)stem, name, suffix ? suffix : ".npy");
     enum cud_status status = cud_value_path(made, output, err);
     free(made);
@@ -290,7 +290,7 @@ static enum cud_status default_result(const char *output, char **result, struct 
     bool file = strcmp(output, "-") != 0 && strcmp(output, "none") != 0;
     size_t bytes = strlen(output) + sizeof ".json";
     if (!(*result = malloc(bytes)))
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for the options");
     snprintf(*result, bytes, "%s%s", file ? output : "none", file ? ".json" : "");
     return CUD_OK;
 }
@@ -327,7 +327,7 @@ static enum cud_status finish(struct cud_job *job, struct cud_err *err)
     if (!job->output && job->inputs)
         TRY(default_output(job->input[0], &job->output, err));
     if (!job->output && !(job->output = strdup("none")))
-        TRY(FAIL(err, CUD_EFAILED, "no memory"));
+        TRY(FAIL(err, CUD_EFAILED, "no memory for the options"));
     if (!job->result)
         TRY(default_result(job->output, &job->result, err));
     TRY(check(job, err));

@@ -67,7 +67,7 @@ static enum cud_status slurp(const char *path, double wait, char **text, size_t 
     if (fd < 0)
         TRY(FAIL(err, CUD_EUSAGE, "job file %s: %s", path, strerror(errno)));
     if (!made)
-        TRY(FAIL(err, CUD_EFAILED, "no memory"));
+        TRY(FAIL(err, CUD_EFAILED, "job file %s: no memory to read it", path));
     TRY(read_all(fd, path, wait, made, n, err));
     if (*n > FILE_MOST || memchr(made, '\0', *n))
         TRY(FAIL(err, CUD_EUSAGE, "%s is no job file: it %s (an input goes without --job)", path,

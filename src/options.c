@@ -24,7 +24,7 @@ static enum cud_status replace(char **text, const char *with, struct cud_err *er
 {
     char *copy = strdup(with);
     if (!copy)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for its value");
     free(*text);
     *text = copy;
     return CUD_OK;
@@ -75,7 +75,7 @@ SETTER(set_input)
     (void)o;
     char **more = realloc(job->input, (job->inputs + 1) * sizeof *more);
     if (!more)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for its value");
     job->input = more;
     job->input[job->inputs] = NULL;
     enum cud_status status = replace_source(&job->input[job->inputs], value, err);
@@ -87,13 +87,13 @@ SETTER(set_step)
 {
     struct cud_job_step *more = realloc(job->step, (job->steps + 1) * sizeof *more);
     if (!more)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for its value");
     job->step = more;
     if (value[strspn(value, " \t")] == '\0')
         return FAIL(err, CUD_EUSAGE, "needs a name");
     struct cud_job_step step = {.kind = o->letter, .text = strdup(value)};
     if (!step.text)
-        return FAIL(err, CUD_EFAILED, "no memory");
+        return FAIL(err, CUD_EFAILED, "no memory for its value");
     job->step[job->steps++] = step;
     return CUD_OK;
 }

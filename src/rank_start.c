@@ -124,12 +124,12 @@ static enum cud_status start_mpi(int *argc, char ***argv, bool *up, struct cud_e
     int given;
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);    /* more ranks than cores: do not spin where MPI itself waits */
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
-        return FAIL(err, CUD_EFAILED, "MPI does not start");
+        return FAIL(err, CUD_EFAILED, "MPI does not start: what it says itself stands above");
     *up = true;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (given < MPI_THREAD_FUNNELED)
-        return FAIL(err, CUD_EFAILED, "this MPI was built without threads (MPI_THREAD_FUNNELED): cudist needs them");
+        return FAIL(err, CUD_EFAILED, "this MPI was built without threads (MPI_THREAD_FUNNELED): use one with them");
     return CUD_OK;
 }
 

@@ -78,8 +78,8 @@ static enum cud_status choose(const char *path, const struct cud_given *given, c
     bool said = given->has_type || given->has_shape || given->has_offset;
     *format = named ? named : said ? format_by_bytes(path, &head, 1) : NULL;
     if (*format == NULL)
-        TRY(FAIL(err, CUD_EUSAGE, "%s: is in no format that cudist knows by its bytes or its name: %s", path,
-                 hint ? hint : "give --dtype to read it as raw"));
+        TRY(FAIL(err, hint ? CUD_EINPUT : CUD_EUSAGE, "%s: is in no format that cudist knows by its bytes or its name: %s",
+                 path, hint ? hint : "save it as .npy, or give --dtype if it is raw input"));
 done:
     return status;
 }
@@ -92,7 +92,7 @@ enum cud_status cud_source_open(const char *path, const struct cud_given *given,
     struct cud_source s = {0};
     TRY(choose(path, given, &s.format, err));
     if ((s.path = strdup(path)) == NULL)
-        TRY(FAIL(err, CUD_EFAILED, "out of memory"));
+        TRY(FAIL(err, CUD_EFAILED, "%s: no memory to open it", path));
     TRY(s.format->open(&s, given, err));
     *source = s;
     s = (struct cud_source){0};
@@ -160,7 +160,7 @@ static enum cud_status identify(struct cud_input *in, struct cud_err *err)
 {
     uint64_t *all = malloc(in->files * sizeof in->file[0].identity);
     if (all == NULL)
-        return FAIL(err, CUD_EFAILED, "out of memory");
+        return FAIL(err, CUD_EFAILED, "no memory for %zu inputs", in->files);
     for (size_t k = 0; k < in->files; k++)
         memcpy(all + 2 * k, in->file[k].identity, sizeof in->file[k].identity);
     XXH128_hash_t hash = XXH3_128bits(all, in->files * sizeof in->file[0].identity);
@@ -179,7 +179,7 @@ enum cud_status cud_input_open(size_t files, char *const *path, const struct cud
     in.file = calloc(files, sizeof *in.file);
     in.first = calloc(files + 1, sizeof *in.first);
     if (in.file == NULL || in.first == NULL)
-        TRY(FAIL(err, CUD_EFAILED, "out of memory"));
+        TRY(FAIL(err, CUD_EFAILED, "no memory for %zu inputs", files));
     for (size_t k = 0; k < files; k++) {
         TRY(cud_source_open(path[k], given, &in.file[k], err));
         TRY(append(&in, k, err));

@@ -185,9 +185,10 @@ static void measure(const struct cud_job *job, struct cud_program *p, uint64_t c
 
 static enum cud_status check_size(const struct cud_program *p, struct cud_err *err)
 {
+    char text[CUD_SHAPE_TEXT];
     uint64_t bytes;
     if (!cud_shape_bytes(&p->out.shape, 8, &bytes))
-        return FAIL(err, CUD_EINPUT, "the output would have more than 2^63 bytes");
+        return FAIL(err, CUD_EINPUT, "the output, %s, would have 2^63 bytes or more", cud_shape_text(&p->out.shape, text));
     return CUD_OK;
 }
 

@@ -102,7 +102,7 @@ static enum cud_status add_sample(struct digest *d, int fd, const char *path, ui
     size_t n = (size_t)(range[1] - range[0]);
     void *buffer = malloc(n + 1);
     if (buffer == NULL)
-        TRY(FAIL(err, CUD_EFAILED, "out of memory"));
+        TRY(FAIL(err, CUD_EFAILED, "%s: no memory to look at it", path));
     TRY(cud_file_read(fd, path, buffer, n, range[0], err));
     XXH128_hash_t hash = XXH3_128bits(buffer, n);
     add_number(d, hash.high64);
@@ -182,7 +182,7 @@ enum cud_status cud_flat_open(struct cud_source *source, struct cud_err *err)
     enum cud_status status = CUD_OK;
     struct cud_flat *flat = malloc(sizeof *flat);
     if (flat == NULL)
-        return FAIL(err, CUD_EFAILED, "out of memory");
+        return FAIL(err, CUD_EFAILED, "%s: no memory to open it", source->path);
     flat->fd = -1;
     source->own = flat;
     TRY(cud_file_open(source->path, &flat->fd, &flat->file_bytes, err));

@@ -25,7 +25,7 @@ static enum cud_status read_head(struct cud_source *source, const struct cud_giv
         TRY(FAIL(err, CUD_EINPUT, "%s: is cut short: its .npy header has %zu bytes, %zu are missing", source->path, length,
                  length - (size_t)flat->file_bytes));
     if ((bytes = malloc(length)) == NULL)
-        TRY(FAIL(err, CUD_EFAILED, "out of memory"));
+        TRY(FAIL(err, CUD_EFAILED, "%s: no memory for its header of %zu bytes", source->path, length));
     TRY(cud_file_read(flat->fd, source->path, bytes, length, 0, err));
     TRY(cud_npy_parse(source->path, bytes, length, given, &source->array, err));
     source->offset = length;

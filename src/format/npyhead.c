@@ -10,7 +10,7 @@
 enum cud_status cud_npy_length(const char *path, const unsigned char *bytes, size_t have, size_t *length, struct cud_err *err)
 {
     if (have < 10 || memcmp(bytes, CUD_NPY_MAGIC, 6) != 0)
-        return FAIL(err, CUD_EINPUT, "%s: is no .npy file: it does not begin with one's first 10 bytes", path);
+        return FAIL(err, CUD_EINPUT, "%s: is no .npy file: it does not begin like one", path);
     unsigned major = bytes[6], minor = bytes[7];
     if (major < 1 || major > 3 || minor != 0)
         return FAIL(err, CUD_EINPUT, "%s: is .npy of version %u.%u; 1.0, 2.0 and 3.0 are known", path, major, minor);

@@ -262,7 +262,7 @@ static enum cud_status open_random(struct cud_source *source, const struct cud_g
     struct tail t = {.path = source->path};
     struct cud_random *r = calloc(1, sizeof *r);
     if (r == NULL)
-        TRY(FAIL(err, CUD_EFAILED, "out of memory"));
+        TRY(FAIL(err, CUD_EFAILED, "%s: no memory for its parameters", source->path));
     TRY(read_tail(&t, err));
     TRY(read_parameters(&t, &source->array, r, err));
     TRY(cud_given_agrees(given, source, err));

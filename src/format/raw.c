@@ -19,7 +19,7 @@ static enum cud_status count(struct cud_source *source, struct cud_err *err)
     uint64_t bytes = flat->file_bytes - source->offset;
     if (bytes % each != 0)
         return FAIL(err, CUD_EINPUT, "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are no whole number of %s of %zu bytes, %"
-                    PRIu64 " are left over: give its --dtype, or --offset if it has a header", source->path, bytes,
+                    PRIu64 " left over: give its --dtype, or --offset if it has a header", source->path, bytes,
                     source->offset, cud_type_name(a->type), each, bytes % each);
     a->shape.ndim = 1;
     a->shape.dim[0] = bytes / each;

@@ -70,6 +70,20 @@ REFUSED = (                                # exit code, words, the line behind "
     (3, "x.npy -k dense:weights=w54.npy", DENSE + r".* take 5; did you mean layout=out-in\?"),
     (3, "x.npy -k dense:weights=v5.npy", DENSE + r"weights must have two dimensions, in x out, but their shape is \(5,\)"),
     (3, "x.npy -k dense:weights=w54.npy,layout=out-in,bias=w57.npy", DENSE + r"bias must have 5 .* but its shape is \(5, 7\)"),
+    (3, "empty", r"@/empty: is in no format that cudist knows by its bytes or its name: it is empty"),
+    (2, "text", r"@/text: is in no format .*: save it as .npy, or give --dtype if it is raw input"),
+    (3, "x.npy -k dense:weights=empty", r"empty: is in no format .*: it is empty"),
+    (3, "odd.bin", r"@/odd.bin: 9 bytes from byte 0 on are no whole number of f32 .*, 1 left over: give its --dtype, .*"),
+    (3, "short.npy", r"@/short.npy: is too short: .* 4 are missing"),
+    (3, "random:shape=3,dtype=f64 x.npy", r"random:shape=3,dtype=f64 is f64 but @/x.npy is f32: .*"),
+    (2, "x.npy --dtype f64", r"@/x.npy: says by itself that it is f32: leave out --dtype f64"),
+    (4, "x.npy -d cuda -o none", r".*the CPUs \(-d cpu\)"),
+    (6, "x.npy -k copy -o v5.npy", r"@/v5.npy exists; use -f to replace it or -o for another name"),
+    (2, "x.npy -k sofmax", r"no kernel is called 'sofmax'; did you mean 'softmax'\? .*"),
+    (2, "x.npy -k scale:2", r"step 'scale:2': what follows the : should read KEY=VALUE .*"),
+    (2, "x.npy -k scale:facto=2", r"step 'scale' has no parameter facto=; did you mean factor=\? .*"),
+    (2, "x.npy -t -5", r"--timeout '-5': seconds must not be negative"),
+    (2, "x.npy -w 1.5G", r"--window '1.5G': not a size: .*"),
     (2, "--input x.npy", r"unknown option '--input', which is for job files: .*"),
     (2, "--info v5.npy x.npy", r"--info tells of one FILE and runs nothing: leave out '@/x.npy'"),
     (3, "random:shape=3x99999999999 -k softmax -o none", r"windows of 1 rows take [0-9]+ MiB for .*"),
@@ -77,6 +91,9 @@ REFUSED = (                                # exit code, words, the line behind "
 
 
 def refused():
+    for name, data in (("empty", b""), ("text", b"1,2\n"), ("odd.bin", bytes(9)), ("short.npy", npy("<f4", (3, 2), bytes(20)))):
+        with open(name, "wb") as f:
+            f.write(data)
     for code, words, line in REFUSED:
         got = cudist(*words.split())
         good = got.rc == code and len(got.lines) == 1 and not got.notes and not got.stdout

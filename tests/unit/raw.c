@@ -45,7 +45,7 @@ static void test_accepted(void)
 static void test_refused(void)
 {
     static const struct { size_t n; struct cud_given given; const char *says; } bad[] = {
-        {95, {0}, "a.bin: 95 bytes from byte 0 on are no whole number of f32 of 4 bytes, 3 are left over: give its --dtype"},
+        {95, {0}, "a.bin: 95 bytes from byte 0 on are no whole number of f32 of 4 bytes, 3 left over: give its --dtype"},
         {96, {.has_offset = true, .offset = 1}, "a.bin: 95 bytes from byte 1 on"},
         {96, {.has_offset = true, .offset = 97}, "a.bin: has 96 bytes, fewer than --offset 97"},
         {96, {.has_shape = true, .shape = {2, {7, 4}}}, "from byte 0 on end at byte 112, but it has 96 bytes: 16 are missing"},

@@ -37,12 +37,12 @@ static void test_choice(void)
         {"a.npy", "\x93NUMP", 5, CUD_EINPUT, "does not begin like one: if it is raw data, name it .bin"},
         {"a.NPY", "01234567", 8, CUD_EINPUT, "if it is raw data, name it .bin"},
         {"a.npy", "PK\003\004....", 8, CUD_EINPUT, "zip archive or .npz"},
-        {"a.npz", "PK\003\004....", 8, CUD_EUSAGE, "zip archive or .npz"},
-        {"a.h5", "\x89HDF\r\n\032\n", 8, CUD_EUSAGE, "it is HDF5"},
-        {"a.nc", "CDF\001", 4, CUD_EUSAGE, "it is NetCDF"},
-        {"a.npy.gz", "\x1f\x8b....", 6, CUD_EUSAGE, "gunzip it first"},
-        {"a.dat", "0123", 4, CUD_EUSAGE, "a.dat: is in no format that cudist knows by its bytes or its name: give --dtype"},
-        {"bin", "0123", 4, CUD_EUSAGE, "give --dtype to read it as raw"},
+        {"a.npz", "PK\003\004....", 8, CUD_EINPUT, "zip archive or .npz"},
+        {"a.h5", "\x89HDF\r\n\032\n", 8, CUD_EINPUT, "it is HDF5"},
+        {"a.nc", "CDF\001", 4, CUD_EINPUT, "it is NetCDF"},
+        {"a.npy.gz", "\x1f\x8b....", 6, CUD_EINPUT, "gunzip it first"},
+        {"a.dat", "0123", 4, CUD_EUSAGE, "a.dat: is in no format that cudist knows by its bytes or its name: save it as .npy"},
+        {"bin", "0123", 4, CUD_EUSAGE, "give --dtype if it is raw input"},
     };
     struct cud_source s;
     struct cud_err err = {0};
