@@ -67,7 +67,8 @@ listed() { grep -qE "(^|[ $tab=])$1([ $tab]|\$)" Makefile.am tables.am tests/*/r
 unlisted() { for f in "$@"; do listed "$f" || echo "$f"; done; }
 none 'every source has its row in Makefile.am or tables.am' "$(unlisted $host $kernels)"
 none 'every file of the tests has its row' \
-    "$(unlisted $(find tests -type f ! -name '*.c' ! -name '*.cu' ! -name '*.pyc' ! -name rules.am); for f in tests/*.c tests/*/*.c; do listed "$f" || unlisted "${f%.c}.t"; done)"
+    "$(unlisted $(find tests -type f ! -name '*.c' ! -name '*.cu' ! -name '*.pyc' ! -name rules.am)
+    for f in tests/*.c tests/*/*.c; do listed "$f" || unlisted "${f%.c}.t"; done)"
 none 'every script and text is distributed' "$(unlisted $scripts docs/* completions/*)"
 none 'every kernel has its witness, tests/kernels/K.tsv or tests/unit/kernels_K.c' \
     "$(for f in kernels/*.cu; do
@@ -80,6 +81,9 @@ none 'files of at most 600 lines' "$(awk 'FNR == 601 { print FILENAME }' $all)"
 none 'lines of at most 160 columns' "$(awk 'length($0) > 160 { print FILENAME ":" FNR ": " length($0) }' $all)"
 none 'no tabs but in make files' "$(grep -n "$tab" $host $kernels $tests $scripts)"
 none 'no blanks at the end of a line' "$(grep -nE ' $' $all $texts)"
+macros='TH|SH|SS|TP|PP|RS|RE|br|B|I|BI|BR|IB|IR|RB|RI|\\"'
+none 'what begins with a dot in the man page is a macro' \
+    "$(grep -nE "^['.]" docs/cudist.1.in | grep -vE "^[0-9]+:\.($macros)( |\$)")"
 none 'nothing is left for later' "$(grep -nwE 'TODO|FIXME|XXX' $all $texts)"
 echo "1..$n"
 exit $bad
