@@ -5,8 +5,7 @@
 #include "registry.h"
 #include "text.h"
 
-#define WIDTH 79                           /* columns that any terminal has */
-#define HELP_AT 26                         /* where options' texts start: build-aux/man.sh knows these two */
+#define HELP_AT 26                         /* where options' texts start */
 #define KERNEL_AT 24
 #define SHOW_AT 48
 
@@ -42,35 +41,6 @@ static const char tail[] =
     "6 output exists, 75 stopped.\n"
     "More: man cudist\n";
 
-/* The letters of the word that text starts with; of a word longer than a line, up to its last comma that fits. */
-static int word_letters(const char *text, int line)
-{
-    int n = (int)strcspn(text, " "), cut = line;
-    if (n <= line)
-        return n;
-    while (cut > 1 && text[cut - 1] != ',')
-        cut--;
-    return cut > 1 ? cut : n;
-}
-
-/* Words of text from column at on, wrapped to lines that start at column indent. */
-static void wrap(FILE *to, const char *text, int at, int indent)
-{
-    for (const char *c = text; *c;) {
-        int n = word_letters(c, WIDTH - indent);
-        const char *before = c > text && c[-1] == ' ' ? " " : "";
-        if (at + (int)strlen(before) + n > WIDTH) {
-            fprintf(to, "\n%*s", indent, "");
-            at = indent;
-            before = "";
-        }
-        at += fprintf(to, "%s%.*s", before, n, c);
-        c += n;
-        c += strspn(c, " ");
-    }
-    fputc('\n', to);
-}
-
 /* A term, then its text in a column of its own; a long term has a line to itself. */
 static void entry(FILE *to, const char *term, const char *text, int column)
 {
@@ -78,7 +48,7 @@ static void entry(FILE *to, const char *term, const char *text, int column)
     if (at > column - 2)
         at = fprintf(to, "\n") - 1;
     fprintf(to, "%*s", column - at, "");
-    wrap(to, text, column, column);
+    cud_text_wrap(text, column, column, to);
 }
 
 static void help_option(FILE *to, const struct cud_option *o)
@@ -110,7 +80,7 @@ static void help_kernels(FILE *to)
     for (size_t i = 0; (k = cud_registry_kernel_at(i)); i++) {
         if (k->kind == CUD_INTERNAL)
             continue;
-        if (at + 1 + (int)strlen(k->name) > WIDTH)
+        if (at + 1 + (int)strlen(k->name) > CUD_TEXT_WIDTH)
             at = fprintf(to, "\n        ") - 1;
         at += fprintf(to, " %s", k->name);
     }

@@ -135,3 +135,31 @@ void cud_text_put(const char *text, FILE *to)
             fputc('?', to);
     }
 }
+
+/* The letters of the word that text starts with; of a word longer than a line, up to its last comma that fits. */
+static int word_letters(const char *text, int line)
+{
+    int n = (int)strcspn(text, " "), cut = line;
+    if (n <= line)
+        return n;
+    while (cut > 1 && text[cut - 1] != ',')
+        cut--;
+    return cut > 1 ? cut : n;
+}
+
+void cud_text_wrap(const char *text, int at, int indent, FILE *to)
+{
+    for (const char *c = text; *c;) {
+        int n = word_letters(c, CUD_TEXT_WIDTH - indent);
+        const char *before = c > text && c[-1] == ' ' ? " " : "";
+        if (at > indent && at + (int)strlen(before) + n > CUD_TEXT_WIDTH) {
+            fprintf(to, "\n%*s", indent, "");
+            at = indent;
+            before = "";
+        }
+        at += fprintf(to, "%s%.*s", before, n, c);
+        c += n;
+        c += strspn(c, " ");
+    }
+    fputc('\n', to);
+}

@@ -24,4 +24,8 @@ const char *cud_text_shown(const char *text, char shown[CUD_TEXT_SHOWN]);
 /* The whole text, clean. */
 void cud_text_put(const char *text, FILE *to);
 
+#define CUD_TEXT_WIDTH 79                  /* columns that any terminal has */
+/* The words of text, the first at column `at`, in lines that start at column indent; ends the last. */
+void cud_text_wrap(const char *text, int at, int indent, FILE *to);
+
 #endif
