@@ -3,6 +3,9 @@
 #define CUD_RANK_OWN_H
 
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include "clock.h"
 #include "rank.h"
 #include "signals.h"
@@ -50,6 +53,7 @@ struct cud_message {
 struct cud_ranks {
     int me, count, node_me, node_count, node_first;
     char host[64], library[64];
+    const char *launcher;
     MPI_Comm mail;                         /* letters and answers; everything else is on MPI_COMM_WORLD */
     struct cud_watchdog *watchdog;
     struct cud_message *spare;

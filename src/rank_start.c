@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "rank_own.h"
@@ -22,6 +23,7 @@ static long ranks_expected(void)
 }
 
 #define FIRST_TIMEOUT 300                  /* seconds, until the job's own is known */
+#define OWN_FILES ((rlim_t)8 << 20)        /* PMIx 4 and the shared memory of Open MPI 4 take 4 MiB each */
 #define CURE "use srun --mpi=pmix (srun --mpi=list shows what this Slurm has), or mpirun of the MPI that cudist was built with"
 
 /* Where every one of the launcher's programs has the same to say, one does. */
@@ -36,12 +38,26 @@ static bool first_task(void)
     return true;
 }
 
-/* Open MPI 4 ends the process inside of MPI_Init, with a page of text, where srun offers no PMIx.  So a child waits, and when
- * its pipe ends without a word it says in a line what to do.  Returns the pipe, or -1. */
+/* Why MPI may not start, and the cure; NULL: nothing is known. */
+static const char *hint_text(long expected)
+{
+    struct rlimit files;
+    if (!first_task())
+        return NULL;
+    if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < OWN_FILES)
+        return "MPI did not start: it needs larger files of its own than are allowed here (ulimit -f); ulimit -f unlimited";
+    if (expected < 2 || getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"))
+        return NULL;
+    return "MPI did not start: the launcher offers nothing that it knows; " CURE;
+}
+
+/* Open MPI 4 ends the process inside of MPI_Init, with a page of text, where srun offers no PMIx, or it cannot make its files.
+ * So a child waits, and when its pipe ends without a word it says in a line what to do.  Returns the pipe, or -1. */
 static int hint_start(long expected)
 {
     int ends[2];
-    if (expected < 2 || getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || !first_task() || pipe2(ends, O_CLOEXEC) != 0)
+    const char *const hint = hint_text(expected);
+    if (!hint || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     const pid_t child = fork();
     if (child == 0) {
@@ -49,7 +65,7 @@ static int hint_start(long expected)
         cud_signals_default();
         close(ends[1]);
         if (read(ends[0], &word, 1) == 0)
-            cud_say(-1, "MPI did not start: the launcher offers nothing that it knows; " CURE);
+            cud_say(-1, "%s", hint);
         _exit(0);
     }
     close(ends[0]);
@@ -144,6 +160,7 @@ enum cud_status cud_ranks_start(int *argc, char ***argv, struct cud_ranks **rank
         return FAIL(err, CUD_EFAILED, "no memory to start");
     r->mail = MPI_COMM_NULL;
     r->piece = CUD_MESSAGE_PIECE;
+    r->launcher = launcher == CUD_BY_MPIRUN ? "mpirun" : launcher == CUD_BY_SLURM ? "srun" : "hand";
 
     const int hint = hint_start(expected);
     status = start_mpi(argc, argv, &up, err);
