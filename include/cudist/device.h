@@ -25,6 +25,8 @@ struct cud_device {
     bool shared;                           /* device memory is host memory: put and get need not be called, work is done at once */
 
     enum cud_status (*count)(int *devices, struct cud_err *err);      /* no driver: 0, not an error */
+    /* CUDA's numbers, 12040 for 12.4, of the driver (0: none) and of the runtime; both are 0 on the CPU. */
+    void (*versions)(int *driver, int *runtime);
     /* All facts but bytes_free, and leaves the device alone: asked of every device, used or not. */
     enum cud_status (*identify)(int device, struct cud_device_facts *facts, struct cud_err *err);
     enum cud_status (*open)(int device, struct cud_dev **dev, struct cud_err *err);   /* binds the calling thread as enter does */

@@ -62,6 +62,13 @@ static enum cud_status count(int *devices, struct cud_err *err)
     return CUD_OK;
 }
 
+static void versions(int *driver, int *runtime)
+{
+    *driver = *runtime = 0;
+    (void)cudaDriverGetVersion(driver);
+    (void)cudaRuntimeGetVersion(runtime);
+}
+
 static enum cud_status enter(struct cud_dev *dev, struct cud_err *err)
 {
     return check(dev->number, cudaSetDevice(dev->number), "choosing it", err);
@@ -231,7 +238,7 @@ static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 
 extern const struct cud_device cud_device_cuda;
 const struct cud_device cud_device_cuda = {
-    .name = "cuda", .shared = false, .count = count, .identify = identify, .open = open_device, .close = close_device,
+    .name = "cuda", .shared = false, .count = count, .versions = versions, .identify = identify, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
     .put = put, .get = get, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
 };

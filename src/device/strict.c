@@ -40,6 +40,8 @@ static enum cud_status count(int *devices, struct cud_err *err)
     return CUD_OK;
 }
 
+static void versions(int *driver, int *runtime) { *driver = *runtime = 0; }
+
 static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_err *err)
 {
     (void)device;
@@ -218,7 +220,7 @@ static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 
 extern const struct cud_device cud_device_strict;
 const struct cud_device cud_device_strict = {
-    .name = "strict", .shared = false, .count = count, .identify = facts, .open = open_device,
+    .name = "strict", .shared = false, .count = count, .versions = versions, .identify = facts, .open = open_device,
     .close = close_device, .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream,
     .stream_free = stream_free, .put = copy, .get = copy, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
 };
