@@ -29,6 +29,8 @@ _ACEOF
 AS_IF([test $cud_have_cuda = yes], [
   cud_with=", cuda"
   AC_DEFINE([HAVE_CUDA], [1], [Define if the CUDA backend is built])
+  cud_code=`AS_ECHO(["$GENCODE"]) | sed 's/arch=compute_@<:@0-9a-z@:>@*//g' | grep -oE '(sm|compute)_@<:@0-9a-z@:>@+' | tr '\n' ' '`
+  AC_DEFINE_UNQUOTED([CUDA_CODE], ["$cud_code"], [The GPUs that code is made for: "sm_80 sm_90 compute_90"])
   AS_IF([test -f "$cud_dir/lib64/libcudart_static.a"], [cud_lib=$cud_dir/lib64], [cud_lib=$cud_dir/targets/x86_64-linux/lib])
   AC_SUBST([CUDA_LIBDIR], [$cud_lib])
   AC_SUBST([CUDA_LIBS], ["-L$cud_lib -lcudart_static -ldl -lrt -lpthread"])

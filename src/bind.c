@@ -27,24 +27,6 @@ static bool may_use_gpus(const struct cud_job *job)
     return strcmp(job->device, "cpu") != 0;
 }
 
-static enum cud_status look_at_gpus(struct cud_seen *seen, struct cud_err *err)
-{
-    enum cud_status status = CUD_OK;
-    const struct cud_device *cuda = cud_registry_device("cuda");
-    struct cud_device_facts facts;
-    int devices = 0;
-    if (!cuda)
-        return CUD_OK;
-    TRY(cuda->count(&devices, err));
-    seen->devices = devices < CUD_SEEN_MAX ? devices : CUD_SEEN_MAX;
-    for (int d = 0; d < seen->devices; d++) {
-        TRY(cuda->identify(d, &facts, err));
-        memcpy(seen->uuid[d], facts.uuid, sizeof seen->uuid[d]);
-    }
-done:
-    return status;
-}
-
 static enum cud_status look(const struct cud_job *job, const struct cud_ranks *ranks, struct look *l, struct cud_err *err)
 {
     struct utsname system;
@@ -53,7 +35,7 @@ static enum cud_status look(const struct cud_job *job, const struct cud_ranks *r
     snprintf(l->machine, sizeof l->machine, "%.31s", uname(&system) == 0 ? system.machine : "unknown");
     cud_cpus_look(&l->cpus);
     l->cpus.node = l->gpus.node = cud_rank_node_first(ranks);
-    return may_use_gpus(job) ? look_at_gpus(&l->gpus, err) : CUD_OK;
+    return may_use_gpus(job) ? cud_gpus_look(&l->gpus, err) : CUD_OK;
 }
 
 static enum cud_status check_same(const struct look *all, int ranks, struct cud_err *err)
@@ -186,7 +168,7 @@ done:
     return status;
 }
 
-static const struct cud_device *backend(bool cuda)
+const struct cud_device *cud_bind_backend(bool cuda)
 {
     return cud_registry_device(cuda ? "cuda" : getenv("CUDIST_STRICT") ? "strict" : "cpu");
 }
@@ -196,7 +178,7 @@ static enum cud_status open_device(struct cud_ranks *ranks, const struct choice 
 {
     enum cud_status status = CUD_OK;
     char name[96];
-    if (!(b->device = backend(mine->cuda)))
+    if (!(b->device = cud_bind_backend(mine->cuda)))
         return FAIL(err, CUD_EFAILED, "this cudist was built without the device %s", mine->cuda ? "cuda" : "strict");
     TRY(b->device->identify(mine->number, &facts->device, err));
     if (facts->device.pci[0])              /* before any buffer, and any thread of the driver's */
@@ -222,11 +204,11 @@ static void fill_facts(const struct cud_ranks *ranks, const struct choice *mine,
     snprintf(f->machine, sizeof f->machine, "%.31s", uname(&system) == 0 ? system.machine : "unknown");
 }
 
-static unsigned workers(const struct cud_job *job, const struct cud_device *device, int cpus)
+unsigned cud_bind_threads(const struct cud_job *job, bool shared, int cpus)
 {
     if (job->threads > 0)
         return job->threads;
-    return strcmp(device->name, "cpu") == 0 ? (unsigned)cpus : WORKERS_OF_A_GPU;
+    return shared ? (unsigned)cpus : WORKERS_OF_A_GPU;
 }
 
 enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, struct cud_binding *binding, struct cud_err *err)
@@ -243,7 +225,7 @@ enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, str
     TRY(cud_rank_agree(ranks, err));
     TRY(cud_rank_allgather(ranks, &facts, sizeof facts, b.all, err));
     b.hosts = mine.hosts;
-    b.threads = workers(job, b.device, mine.cpus);
+    b.threads = cud_bind_threads(job, b.device->shared, mine.cpus);
     *binding = b;
     b = (struct cud_binding){0};
 done:

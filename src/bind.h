@@ -29,6 +29,10 @@ struct cud_binding {
 enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, struct cud_binding *binding, struct cud_err *err);
 /* The lowest ranks that are on one GPU, or on slices of one.  False: there are none. */
 bool cud_binding_share(const struct cud_binding *binding, int *a, int *b);
+/* What --doctor asks for besides. */
+const struct cud_device *cud_bind_backend(bool cuda);             /* NULL: not built */
+unsigned cud_bind_threads(const struct cud_job *job, bool shared, int cpus);       /* of a rank; shared: as of the device */
+
 void cud_binding_free(struct cud_binding *binding);               /* all zero is fine */
 
 #endif

@@ -43,6 +43,14 @@ void cud_cpus_look(struct cud_cpus *cpus)
     cud_cgroup_each("cpu", look_at_group, &cpus->quota);
 }
 
+int cud_cpus_count(const struct cud_cpus *cpus)
+{
+    int n = 0;
+    for (int i = 0; i < CUD_CPUS_MAX / 64; i++)
+        n += __builtin_popcountll(cpus->mask[i]);
+    return n;
+}
+
 bool cud_cpus_bind(const struct cud_cpus *cpus)
 {
     cpu_set_t set[CUD_CPUS_MAX / CPU_SETSIZE];

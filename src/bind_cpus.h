@@ -17,6 +17,8 @@ struct cud_cpus {                          /* plain bytes */
 /* Of the calling process; node is left alone. */
 void cud_cpus_look(struct cud_cpus *cpus);
 
+int cud_cpus_count(const struct cud_cpus *cpus);
+
 /* The calling thread, and those that it starts from then on, run on the CPUs of this mask.  False: the system refuses. */
 bool cud_cpus_bind(const struct cud_cpus *cpus);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bind_gpus.h"
+#include "registry.h"
 
 struct node {                              /* the ranks and the GPUs of one host */
     int members, gpus;
@@ -124,4 +125,22 @@ int cud_bind_gpus(const struct cud_seen *seen, int ranks, bool share, int *numbe
     }
     node_free(&n);
     return served;
+}
+
+enum cud_status cud_gpus_look(struct cud_seen *seen, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_device *cuda = cud_registry_device("cuda");
+    struct cud_device_facts facts;
+    int devices = 0;
+    if (!cuda)
+        return CUD_OK;
+    TRY(cuda->count(&devices, err));
+    seen->devices = devices < CUD_SEEN_MAX ? devices : CUD_SEEN_MAX;
+    for (int d = 0; d < seen->devices; d++) {
+        TRY(cuda->identify(d, &facts, err));
+        memcpy(seen->uuid[d], facts.uuid, sizeof seen->uuid[d]);
+    }
+done:
+    return status;
 }

@@ -17,7 +17,8 @@ static bool load(hwloc_topology_t t)
            hwloc_topology_load(t) == 0 && hwloc_topology_is_thissystem(t);
 }
 
-/* False: unknown. */
+enum { UNKNOWN = CUD_NEAR_UNKNOWN };
+
 static bool look(const char *pci, struct cud_cpus *near)
 {
     hwloc_topology_t t;
@@ -35,6 +36,8 @@ static bool look(const char *pci, struct cud_cpus *near)
 
 #else
 
+enum { UNKNOWN = CUD_NEAR_NO_HWLOC };
+
 static bool look(const char *pci, struct cud_cpus *near)
 {
     (void)pci, (void)near;
@@ -48,7 +51,7 @@ enum cud_near cud_near_find(const char *pci, const struct cud_cpus *may, struct 
     struct cud_cpus found = *may;
     bool some = false, all = true;
     if (!look(pci, &found))
-        return CUD_NEAR_UNKNOWN;
+        return (enum cud_near)UNKNOWN;
     for (int i = 0; i < CUD_CPUS_MAX / 64; i++) {
         found.mask[i] &= may->mask[i];
         some |= found.mask[i] != 0;

@@ -5,7 +5,8 @@
 #include "bind_cpus.h"
 
 enum cud_near {
-    CUD_NEAR_UNKNOWN,                      /* no hwloc, or it does not know this slot */
+    CUD_NEAR_NO_HWLOC,                     /* built without it */
+    CUD_NEAR_UNKNOWN,                      /* it does not know this slot */
     CUD_NEAR_ALL,                          /* all CPUs that may be used are near */
     CUD_NEAR_SOME,                         /* some are */
     CUD_NEAR_NONE                          /* those that are near may not be used */

@@ -7,8 +7,8 @@
 
 enum cud_write { CUD_WRITE_AUTO, CUD_WRITE_DIRECT, CUD_WRITE_ROOT };
 
-enum cud_action {                          /* --help and the like end the program before MPI starts */
-    CUD_RUN, CUD_HELP, CUD_VERSION, CUD_LIST_KERNELS, CUD_SHOW_CONFIG, CUD_INFO
+enum cud_action {                          /* all but the first two end the program before MPI starts */
+    CUD_RUN, CUD_DOCTOR, CUD_HELP, CUD_VERSION, CUD_LIST_KERNELS, CUD_SHOW_CONFIG, CUD_INFO
 };
 
 struct cud_job_step {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "doctor.h"
 #include "info.h"
 #include "job.h"
 #include "launcher.h"
@@ -26,7 +27,8 @@ static enum cud_status say_text(const struct cud_job *job, struct cud_err *err)
     case CUD_LIST_KERNELS: cud_job_list_kernels(stdout); break;
     case CUD_SHOW_CONFIG: cud_job_show(job, stdout); break;
     case CUD_INFO: status = cud_info_print(job->info, &job->given, stdout, err); break;
-    case CUD_RUN: break;
+    case CUD_RUN:
+    case CUD_DOCTOR: break;
     }
     if (status == CUD_OK && (fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)      /* cudist --help | head is fine */
         status = FAIL(err, CUD_EFAILED, "writing to stdout failed");
@@ -63,21 +65,37 @@ static void complain(const struct cud_job *job, const struct cud_err *err, int c
         cud_say(rank, "%s", err->text);
 }
 
+static bool needs_ranks(const struct cud_job *job)
+{
+    return job->action == CUD_RUN || job->action == CUD_DOCTOR;
+}
+
+static int no_ranks(const struct cud_job *job, const struct cud_err *err)
+{
+    if (job->action == CUD_DOCTOR)
+        return cud_doctor_no_ranks(job, err);
+    complain(job, err, 1);
+    return err->status;
+}
+
 /* With ranks: rank 0's error, or the job's own, is everyone's. */
 static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err *err)
 {
     struct cud_ranks *ranks = NULL;
-    cud_launcher_deadline(job->input ? job->timeout : START_TIMEOUT);
-    if (cud_ranks_start(&argc, &argv, &ranks, err) != CUD_OK) {
-        complain(job, err, 1);
-        return err->status;
-    }
+    int code = CUD_OK;
+    cud_launcher_deadline(job->device ? job->timeout : START_TIMEOUT);
+    if (cud_ranks_start(&argc, &argv, &ranks, err) != CUD_OK)
+        return no_ranks(job, err);
     cud_launcher_deadline(0);              /* from here on the ranks' own watch does that */
-    if (cud_rank_agree(ranks, err) == CUD_OK && share_job(ranks, job, err) == CUD_OK && job->action == CUD_RUN)
-        (void)cud_run(job, ranks, err);
+    if (cud_rank_agree(ranks, err) == CUD_OK && share_job(ranks, job, err) == CUD_OK) {
+        if (job->action == CUD_RUN)
+            (void)cud_run(job, ranks, err);
+        else if (job->action == CUD_DOCTOR)
+            (void)cud_doctor(job, ranks, &code, err);
+    }
     if (cud_rank_me(ranks) == 0)
         complain(job, err, cud_rank_count(ranks));
-    return cud_ranks_finish(ranks, err->status);
+    return cud_ranks_finish(ranks, err->status ? err->status : code);
 }
 
 /* Closed standard descriptors would be given to the next files that are opened.  True: stdout was one of them. */
@@ -107,7 +125,7 @@ int main(int argc, char **argv)
     if (err.status == CUD_OK && stdout_closed && rank == 0 && job.action == CUD_RUN &&
         (strcmp(job.output, "-") == 0 || strcmp(job.result, "-") == 0))
         (void)FAIL(&err, CUD_EUSAGE, "-: stdout is closed; give a file, or open it");
-    if (count == 1 && (err.status != CUD_OK || job.action != CUD_RUN)) {
+    if (count == 1 && (err.status != CUD_OK || !needs_ranks(&job))) {
         complain(&job, &err, 1);
         code = err.status;
     } else {

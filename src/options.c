@@ -257,6 +257,8 @@ static const struct cud_option table[] = {
      "the built-in kernels and their parameters"},
     {"info", 0, "FILE", NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_INFO, NULL, AT(info), set_source,
      "format, type and shape of an input"},
+    {"doctor", 0, NULL, NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_DOCTOR, NULL, 0, NULL,
+     "checks launch, CPUs, GPUs, memory, limits and the output's folder, and the job if there is an INPUT; runs nothing"},
     {"show-config", 0, NULL, NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_SHOW_CONFIG, NULL, 0, NULL,
      "every option, its value and where it comes from, as a job file"},
     {"help", 'h', NULL, NULL, CUD_GROUP_TELL, CUD_IN_ARGV, CUD_LAST, CUD_HELP, NULL, 0, NULL, "this text"},

@@ -281,6 +281,25 @@ static void set_started(struct run *r)
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
+enum cud_status cud_run_check(const struct cud_job *job, struct cud_ranks *ranks, struct cud_outlook *o,
+                              struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_job dry = *job;
+    struct run r = {.job = &dry, .ranks = ranks};
+    const struct cud_prepared *const p = &r.p;
+    dry.dry_run = true;
+    TRY(cud_prepare(&dry, ranks, &r.p, err));
+    TRY(open_sink(&r, err));
+    *o = (struct cud_outlook){
+        .rows_in = cud_shape_rows(&p->input.array.shape), .windows = cud_plan_windows(&p->plan, 0),
+        .buffer_bytes = p->host_bytes + p->device_bytes,
+        .out_bytes = p->format ? p->head_bytes + p->program.rows * p->plan.facts.out_row_bytes : 0};
+done:
+    cud_prepared_free(&r.p);
+    return status;
+}
+
 enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
