@@ -237,7 +237,8 @@ static const struct cud_option table[] = {
     {"batch", 'b', "ROWS", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(batch), set_rows,
      "rows that steps such as dense see at a time (default: 1024)"},
     {"window", 'w', "SIZE", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(window), set_size,
-     "bytes of rows that a thread has in hand at a time (default: 1M on the CPU, 32M on a GPU)"},
+     "bytes of rows that a thread has in hand at a time (default: 1M on the CPU; 32M on "
+     "a GPU, less where it has little memory)"},
     {"threads", 0, "N", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(threads), set_threads,
      "threads of each rank (default: its share of the CPUs it may use)"},
     {"timeout", 't', "SECONDS", "300", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(timeout), set_seconds,

@@ -3,15 +3,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/vfs.h>
-#include "memory.h"
-#include "pipe.h"
+#include "fit.h"
 #include "prepare.h"
 #include "probe.h"
 #include "registry.h"
 #include "sink.h"
-
-#define WINDOW_SHARED ((uint64_t)1 << 20)       /* of the CPU: fewer calls than smaller ones, and still in the cache */
-#define WINDOW_DEVICE ((uint64_t)32 << 20)      /* of a GPU: long enough for PCIe */
 
 /* ---- the input, the same on every rank */
 
@@ -204,62 +200,6 @@ static enum cud_status choose_lane(const struct cud_job *job, struct cud_ranks *
     return cud_rank_agree(ranks, err);
 }
 
-/* ---- the plan */
-
-static void plan(const struct cud_job *job, int me, int ranks, struct cud_prepared *p)
-{
-    const struct cud_program *const g = &p->program;
-    const bool shared = p->binding.device->shared;
-    const struct cud_plan_facts facts = {
-        .rows = g->rows, .in_row_bytes = g->cols_in * cud_type_bytes(g->in.type),
-        .out_row_bytes = g->cols_out * cud_type_bytes(g->out.type), .widest_cols = g->cols_widest, .batch = g->batch,
-        .flat = g->flat, .ordered = strcmp(job->output, "-") == 0, .head_bytes = p->head_bytes, .ranks = ranks,
-        .window_bytes = job->window ? job->window : shared ? WINDOW_SHARED : WINDOW_DEVICE};
-    cud_plan_make(&facts, &p->plan);
-    cud_pipe_bytes(g, &p->plan, shared, &p->host_bytes, &p->device_bytes);
-    const uint64_t windows = cud_plan_windows(&p->plan, 0);    /* no rank has many more */
-    const bool passed_on = p->format && !p->direct && (ranks > 1 || facts.ordered);    /* one more works while these are sent */
-    const uint64_t workers = p->binding.threads + passed_on;
-    p->workers = windows < workers ? windows : workers;
-    p->host_bytes *= p->workers;
-    p->device_bytes *= p->workers;
-    if (p->lane->between_gpus && me == 0)
-        p->device_bytes += cud_sink_pieces_bytes(&p->plan);
-}
-
-/* What would take less, of what can still be less. */
-static const char *cures(const struct cud_prepared *p, int ranks_here, char text[128])
-{
-    const bool windows = p->plan.window_units > 1, batch = !windows && p->program.batch > 1, threads = p->workers > 1;
-    const bool ranks = ranks_here > 1;
-    const struct { bool helps; const char *what; } cure[] = {{windows, "a smaller --window"}, {batch, "a smaller --batch"},
-                                                             {threads, "fewer --threads"}, {ranks, "fewer ranks a host"}};
-    int n = snprintf(text, 128, "%s", windows + batch + threads + ranks ? "less is needed with " :
-                     "a row must fit: it takes a host with more memory, or shorter rows");
-    for (int i = 0, left = windows + batch + threads + ranks; left > 0; i++)
-        if (cure[i].helps)
-            n += snprintf(text + n, 128 - (size_t)n, "%s%s", cure[i].what, --left ? " or " : "");
-    return text;
-}
-
-static enum cud_status check_memory(const struct cud_prepared *p, struct cud_ranks *ranks, struct cud_err *err)
-{
-    char text[128];
-    const bool shared = p->binding.device->shared;
-    const int here = cud_rank_node_count(ranks);
-    const uint64_t host = (p->host_bytes + (shared ? p->device_bytes : 0)) * (uint64_t)here;
-    const uint64_t available = cud_memory_available(), free_bytes = p->binding.all[cud_rank_me(ranks)].device.bytes_free;
-    const unsigned long long rows = p->plan.window_units * p->plan.unit_rows;
-    if (host > available)
-        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB for the ranks of host %s, which has %llu MiB available; "
-                   "%s", rows, (unsigned long long)(host >> 20), cud_rank_host(ranks), (unsigned long long)(available >> 20),
-                   cures(p, here, text));
-    else if (!shared && free_bytes && p->device_bytes > free_bytes)
-        (void)FAIL(err, CUD_EINPUT, "windows of %llu rows take %llu MiB of the GPU, which has %llu MiB free; %s", rows,
-                   (unsigned long long)(p->device_bytes >> 20), (unsigned long long)(free_bytes >> 20), cures(p, 1, text));
-    return cud_rank_agree(ranks, err);
-}
-
 enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, struct cud_prepared *p, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -276,16 +216,15 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
     TRY(cud_bind(job, ranks, &p->binding, err));
     (void)cud_program_make(job, &p->input.array, &loader, &p->program, err);
     TRY(cud_rank_agree(ranks, err));
-    (void)cud_program_load(&p->program, p->binding.device, p->binding.dev, &p->loaded, err);
-    TRY(cud_rank_agree(ranks, err));
-    if (p->program.vendor)
-        TRY(check_vendor(p, ranks, err));
     (void)choose_format(job, p, err);
     TRY(cud_rank_agree(ranks, err));
     TRY(choose_write(job, ranks, p, err));
     TRY(choose_lane(job, ranks, p, err));
-    plan(job, cud_rank_me(ranks), cud_rank_count(ranks), p);
-    TRY(check_memory(p, ranks, err));
+    TRY(cud_fit(job, ranks, p, err));
+    (void)cud_program_load(&p->program, p->binding.device, p->binding.dev, &p->loaded, err);
+    TRY(cud_rank_agree(ranks, err));
+    if (p->program.vendor)
+        TRY(check_vendor(p, ranks, err));
 done:
     return status;
 }

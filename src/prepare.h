@@ -22,7 +22,7 @@ struct cud_prepared {
     uint64_t workers;                      /* of a rank: its threads at most, and perhaps one more */
     const struct cud_lane_kind *lane;      /* how rows go to rank 0, if they do */
     char why_not[CUD_WHY];                 /* auto: why not by NCCL, though rows go from GPUs to rank 0; else "" */
-    uint64_t host_bytes, device_bytes;     /* a rank takes for its windows; on the CPU all is host */
+    uint64_t host_bytes, device_bytes;     /* a rank takes for windows and arrays of steps; on the CPU all is host */
 };
 
 /* Collective.  Opens the inputs, binds devices, resolves the program, plans; allocates no window. */

@@ -67,6 +67,16 @@ static enum cud_status find_kernel(const struct cud_loaded *l, const char *name,
     return *kernel ? CUD_OK : FAIL(err, CUD_EFAILED, "kernel '%s' was not built for %s", name, l->device->name);
 }
 
+uint64_t cud_program_bytes(const struct cud_program *p)
+{
+    uint64_t all = 0, bytes = 0;
+    for (size_t i = 0; i < p->steps; i++)
+        for (size_t k = 0; k < p->step[i].arrays; k++)
+            if (p->step[i].array[k] && cud_shape_bytes(&p->step[i].facts.array[k], cud_type_bytes(p->step[i].facts.type), &bytes))
+                all += bytes;
+    return all;
+}
+
 enum cud_status cud_program_load(const struct cud_program *program, const struct cud_device *device, struct cud_dev *dev,
                                  struct cud_loaded **loaded, struct cud_err *err)
 {

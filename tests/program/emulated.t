@@ -32,7 +32,7 @@ class Run(whole.Run):
         super().__init__(words, late, dict(ENV, **env), cwd=self.folder)
         self.start().end()
         self.left = sorted(os.listdir(self.folder))
-        self.got = self.read() if self.rc == 0 else None
+        self.got = self.read() if self.rc == 0 and "--dry-run" not in words else None
         shutil.rmtree(self.folder)
 
     def read(self):
@@ -173,17 +173,33 @@ def failing():
 def refused():
     """What cannot work is told before anything is written."""
     words = ["-k", "scale", "-w", "16M", "random:shape=4000000x4"]
-    for name, codes, line, ranks, devices, env in (
-            ("no GPU", (4,), "no rank sees a GPU", 1, 0, {}), ("no GPU for 3 ranks", (4,), "no rank sees a GPU", 3, 0, {}),
-            ("no visible GPU", (4,), "no rank sees a GPU", 1, 2, {"CUDA_VISIBLE_DEVICES": ""}),
-            ("too little memory", (1, 3), "--window", 1, 1, {"CUDAEMU_MEM_MB": "1"})):
+    for name, code, line, ranks, devices, env in (
+            ("no GPU", 4, "no rank sees a GPU", 1, 0, {}), ("no GPU for 3 ranks", 4, "no rank sees a GPU", 3, 0, {}),
+            ("no visible GPU", 4, "no rank sees a GPU", 1, 2, {"CUDA_VISIBLE_DEVICES": ""})):
         run = Run(words, ranks, devices, LATE, share=False, **env)
-        good = run.rc in codes and not run.late and len(run.lines) == 1 and re.search(line, run.lines[0]) and not run.left
+        good = run.rc == code and not run.late and len(run.lines) == 1 and re.search(line, run.lines[0]) and not run.left
         ok(good, f"{name}: exit code {run.rc}", run)
     run = Run(words, 3, 2, LATE, share=False)
     table = [line for line in run.lines if line.startswith("cudist:  ")]
     ok(run.rc == 4 and len(table) == 4 and len(run.lines) == 5 and "--share-gpus" in run.lines[-1] and not run.left,
        "two GPUs for three ranks: a table and a line", run)
+
+
+def memory():
+    """It is planned before anything is allocated: an allocation would fail here with another line."""
+    data = "random:shape=4000000x4"
+    wide = ["-k", "dense:weights=" + npy("wide.npy", "f4", (4, 90000)), "-b", "3", data]
+    for name, words, mib, line, ranks in (
+            ("a window", ["-k", "scale", "-w", "16M", data], 1, "windows of 4194304 rows.* a smaller --window", 1),
+            ("arrays", wide, 1, r"\(1.4 MiB for arrays .* use a GPU with more memory", 1),
+            ("a batch", wide, 34, "a smaller --batch", 1),
+            ("ranks that share", ["-k", "scale", "-w", "2M", data], 4, "its 2 ranks.* 2.0 MiB are free for it;.*--window or fewer ranks", 2)):
+        run = Run(words, ranks, 1, LATE, CUDAEMU_MEM_MB=str(mib), CUDAEMU_FAIL="cudaMalloc:1,cudaHostAlloc:1,cudaMallocHost:1")
+        good = run.rc == 3 and len(run.lines) == 1 and re.search(r"GPU 0 of host \S+: each .* needs [0-9.]+ MiB .*" + line, run.lines[0])
+        ok(good and not run.late and not run.left, f"too little memory for {name}: needed, free, and the cure", run)
+    run = Run(["-k", "scale", "--dry-run", data], 2, 1, LATE, CUDAEMU_MEM_MB="24")
+    found = re.search(r"window .* ([0-9.]+) MiB in,(?:.*\n)*.*and\n *([0-9.]+) MiB on the device", run.stdout.decode())
+    ok(found and 1 <= float(found[1]) < 32 and float(found[2]) <= 6, "without --window it is as small as the memory wants", run.stdout)
 
 
 def complete(todo):
@@ -209,7 +225,7 @@ def main():
         complete(todo)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             jobs = [pool.submit(same, *case, runs()) for case in todo]
-            jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused)]
+            jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
             for job in jobs:
                 try:
                     job.result()
