@@ -157,8 +157,17 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
 #define CUD_GRID_MAX 65535
 static inline unsigned cud_grid(size_t want) { return want < CUD_GRID_MAX ? (unsigned)want : CUD_GRID_MAX; }
 
-#define CUD_LAUNCH(k, blocks, c, ...) \
-    ((blocks) > 0 ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) : 0)
+/* The runtime loads a kernel when it is first launched, or asked about (programming guide, "Lazy Loading"). */
+static inline int cud_load(const void *kernel)
+{
+    cudaFuncAttributes a;
+    return (int)cudaFuncGetAttributes(&a, kernel);
+}
+
+#define CUD_LAUNCH(k, blocks, c, ...)                                                                              \
+    ((c)->warm      ? cud_load((const void *)(k))                                                                  \
+     : (blocks) > 0 ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) \
+                    : 0)
 #define LAUNCH_EACH(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES), c, __VA_ARGS__)
 #define LAUNCH_TILES(k, n, c, ...) CUD_LAUNCH(k, (n), c, __VA_ARGS__)
 #define LAUNCH_ROWS(k, n, cols, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES / cud_team_of(cols)), c, __VA_ARGS__)

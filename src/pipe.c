@@ -247,6 +247,8 @@ enum cud_status cud_pipe_run(const struct cud_pipe_facts *f, struct cud_grove *g
         status = FAIL(err, CUD_EFAILED, "no memory for %u workers", workers);
     for (unsigned i = 0; i < workers && status == CUD_OK; i++)
         status = cud_worker_make(&w[i], &p, err);
+    if (status == CUD_OK && workers > 0)
+        status = cud_program_warm(f->loaded, w->scratch, w->stream, w->dev_in, w->dev_out ? w->dev_out : w->dev_in, err);
     if (status == CUD_OK)
         status = start_workers(&p, w, workers, &started, err);
     if (status != CUD_OK) {

@@ -230,13 +230,14 @@ struct run {                               /* what every stage of a piece needs 
     struct cud_scratch *s;
     struct cud_stream *stream;
     struct cud_piece piece;
+    bool warm;                             /* see cud_call */
 };
 
 static enum cud_status convert(const struct run *r, enum cud_type from, bool swapped, const void *in, enum cud_type to, void *out,
                                uint64_t cols, struct cud_lost *lost, struct cud_err *err)
 {
     const struct cud_call c = {.in = {in}, .out = {out, lost}, .dim = {r->piece.rows * cols, 0, r->s->unit_rows * cols},
-                               .param = {swapped}, .type = from, .type2 = to};
+                               .param = {swapped}, .type = from, .type2 = to, .warm = r->warm};
     return r->l->device->launch(r->stream, r->l->convert, &c, err);
 }
 
@@ -249,7 +250,7 @@ static enum cud_status launch_step(const struct run *r, size_t i, uint64_t at, u
     const uint64_t cols = flat ? 1 : step->facts.cols, cols_out = flat ? 1 : step->cols_out;
     const size_t elem = cud_type_bytes(step->facts.type);
     struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out},
-                         .type = step->facts.type, .step = r->l->label[i], .gemm = r->l->gemm, .work = r->s->work};
+                         .type = step->facts.type, .warm = r->warm, .step = r->l->label[i], .gemm = r->l->gemm, .work = r->s->work};
     for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
         c.in[1 + k] = r->l->array[i][k];
     memcpy(c.param, step->facts.param, sizeof c.param);
@@ -310,7 +311,7 @@ static enum cud_status run_stats(const struct run *r, struct cud_leaf *leaf, str
         TRY(convert(r, p->out.type, false, x, wide, r->s->wide, p->cols_out, NULL, err));
         x = r->s->wide;
     }
-    const struct cud_call c = {.in = {x}, .out = {leaf}, .type = wide,
+    const struct cud_call c = {.in = {x}, .out = {leaf}, .type = wide, .warm = r->warm,
         .dim = {r->piece.rows * p->cols_out, r->piece.row0 * p->cols_out, r->s->unit_rows * p->cols_out}};
     TRY(r->l->device->launch(r->stream, r->l->stats, &c, err));
 done:
@@ -321,7 +322,7 @@ enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scra
                                 const struct cud_piece *piece, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    const struct run r = {loaded, scratch, stream, *piece};
+    const struct run r = {.l = loaded, .s = scratch, .stream = stream, .piece = *piece};
     const struct cud_program *const p = loaded->program;
     const bool shared = loaded->device->shared, counts = converts_out(p) && !cud_type_is_float(p->out.type);
     const uint64_t leaves = cud_program_leaves(p, scratch->unit_rows, piece->rows);
@@ -336,6 +337,34 @@ enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scra
         TRY(loaded->device->get(stream, piece->lost, lost, leaves * sizeof *lost, err));
     if (!shared)
         TRY(loaded->device->get(stream, piece->leaf, leaf, leaves * sizeof *leaf, err));
+done:
+    return status;
+}
+
+/* A batch, since a vendor's library chooses and loads its kernels by shape; the last one may be shorter. */
+static enum cud_status warm(const struct cud_loaded *l, struct cud_scratch *s, struct cud_stream *stream, uint64_t rows, void *in,
+                            void *out, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct run r = {.l = l, .s = s, .stream = stream, .piece = {.rows = rows, .in = in, .out = out}, .warm = true};
+    if (!cud_program_passes(l->program))
+        TRY(run_steps(&r, s->lost, err));
+    TRY(run_stats(&r, s->leaf, err));
+    TRY(l->device->wait(stream, err));
+done:
+    return status;
+}
+
+enum cud_status cud_program_warm(const struct cud_loaded *l, struct cud_scratch *s, struct cud_stream *stream, void *in, void *out,
+                                 struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const uint64_t last = l->program->rows % s->unit_rows;
+    if (l->device->shared)
+        return CUD_OK;
+    TRY(warm(l, s, stream, min64(s->unit_rows, s->piece_rows), in, out, err));
+    if (last && l->gemm)
+        TRY(warm(l, s, stream, last, in, out, err));
 done:
     return status;
 }

@@ -29,6 +29,11 @@ bool cud_program_in_place(const struct cud_program *program);
 /* Do the bytes that come in go out as they are?  Then out must be in. */
 bool cud_program_passes(const struct cud_program *program);
 
+/* Has the device load all that run will launch, which would else happen while rows stream.  in, out: of a window of so many
+ * rows; what is there is lost.  Does nothing on a shared device. */
+enum cud_status cud_program_warm(const struct cud_loaded *loaded, struct cud_scratch *scratch, struct cud_stream *stream,
+                                 void *in, void *out, struct cud_err *err);
+
 struct cud_piece {
     uint64_t row0, rows;                   /* whole units, but for the array's end; at most cud_scratch_rows */
     const void *in;                        /* device memory */

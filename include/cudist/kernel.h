@@ -50,6 +50,7 @@ struct cud_call {
     double param[CUD_PARAMS_MAX];          /* in the order of cud_kernel.param */
     enum cud_type type;                    /* steps: f32 or f64, of in[0] and out[0] */
     enum cud_type type2;                   /* convert: the type to make */
+    bool warm;                             /* a GPU only loads what it would launch; vendor's libraries do their work */
     const char *step;                      /* for messages: "step 2 (softmax)"; NULL: the launch is no step of the user's */
     const struct cud_gemm *gemm;           /* NULL: the kernel multiplies by itself */
     void *work;                            /* cud_kernel.work_bytes of it; CUD_GEMM_WORK for gemm where memory is not shared */

@@ -20,11 +20,23 @@ struct cud_stream {
     const char *step;                      /* the one that was queued last since then */
 };
 
+/* What to do, where that can be said. */
+static const char *cure(cudaError_t code)
+{
+    if (code == cudaErrorNoKernelImageForDevice)
+        return "; build cudist with a GENCODE for this GPU (README.md)";
+    if (code == cudaErrorInsufficientDriver || code == cudaErrorUnsupportedPtxVersion)
+        return "; the driver is older than the CUDA toolkit that cudist was built with: update it, or build with an older one";
+    if (code >= cudaErrorIllegalAddress && code <= cudaErrorLaunchFailure)      /* as a rule, what a kernel did wrong */
+        return "; with CUDA_LAUNCH_BLOCKING=1 the message names the very step";
+    return "";
+}
+
 /* what: what was being done. */
 static enum cud_status check(int gpu, cudaError_t code, const char *what, struct cud_err *err)
 {
-    return code == cudaSuccess ? CUD_OK : FAIL(err, CUD_EFAILED, "GPU %d: %s: %s (%s)", gpu, what, cudaGetErrorString(code),
-                                               cudaGetErrorName(code));
+    return code == cudaSuccess ? CUD_OK : FAIL(err, CUD_EFAILED, "GPU %d: %s: %s (%s)%s", gpu, what, cudaGetErrorString(code),
+                                               cudaGetErrorName(code), cure(code));
 }
 
 /* An error of work that was queued is told by a call that comes later, and by all that come after that. */
@@ -35,9 +47,6 @@ static bool was_earlier(const struct cud_stream *s, cudaError_t code)
     return now == code;
 }
 
-/* As a rule, what a kernel did wrong: it can be found. */
-static bool is_of_kernels(cudaError_t code) { return code >= cudaErrorIllegalAddress && code <= cudaErrorLaunchFailure; }
-
 /* The same for calls that queue, or wait for what was queued. */
 static enum cud_status check_queue(const struct cud_stream *s, cudaError_t code, const char *what, struct cud_err *err)
 {
@@ -47,7 +56,7 @@ static enum cud_status check_queue(const struct cud_stream *s, cudaError_t code,
     if (!was_earlier(s, code) || !step)
         return check(s->dev->number, code, what, err);
     return FAIL(err, CUD_EFAILED, "GPU %d: %s or what was queued before it: %s (%s)%s", s->dev->number, step, cudaGetErrorString(code),
-                cudaGetErrorName(code), is_of_kernels(code) ? "; with CUDA_LAUNCH_BLOCKING=1 the message names the very step" : "");
+                cudaGetErrorName(code), cure(code));
 }
 
 static enum cud_status count(int *devices, struct cud_err *err)
@@ -198,7 +207,8 @@ static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *ker
     struct cud_call c = *call;
     char what[400];
     c.stream = s->stream;
-    snprintf(what, sizeof what, "%s: kernel %s cannot be started", call->step ? call->step : "its own work", kernel->name);
+    snprintf(what, sizeof what, "%s: kernel %s cannot be %s", call->step ? call->step : "its own work", kernel->name,
+             call->warm ? "loaded" : "started");
     if (call->step) {                      /* a part of it may be queued when the next part fails */
         s->step = call->step;
         atomic_store_explicit(&s->dev->step, call->step, memory_order_relaxed);

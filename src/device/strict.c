@@ -209,7 +209,7 @@ static enum cud_status copy(struct cud_stream *s, void *to, const void *from, si
 
 static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *kernel, const struct cud_call *call, struct cud_err *err)
 {
-    return queue(s, &(struct item){.kernel = kernel, .call = *call}, err);
+    return call->warm ? CUD_OK : queue(s, &(struct item){.kernel = kernel, .call = *call}, err);
 }
 
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])

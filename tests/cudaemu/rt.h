@@ -119,6 +119,7 @@ struct function {
     image *from;
     std::string name;
     int most_dynamic = 0;                 /* cudaFuncAttributeMaxDynamicSharedMemorySize */
+    bool asked_about = false;             /* cudaFuncGetAttributes: where loading is lazy, it is loaded then */
 };
 /* All Locked. */
 const std::vector<ptx::module> &modules_of(image *i, int device);

@@ -89,6 +89,10 @@ static cudaError_t launch(const void *handle, const configuration &c, void **arg
             e = cudaErrorInvalidResourceHandle;
         if (e == cudaSuccess)
             e = check(c, f, k);
+        if (e == cudaSuccess && !f->asked_about && setting("CUDAEMU_WARM", 0)) {
+            fprintf(stderr, "cudaemu: kernel %s was not loaded before its launch\n", k->name.c_str());
+            e = cudaErrorInvalidDeviceFunction;
+        }
         if (e != cudaSuccess)
             return result(e);
         l->k = k;
@@ -168,9 +172,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *handle)
     ENTER(d);
     const guard l(lock);
     cudaError_t e;
-    const ptx::kernel *const k = kernel_of(find_function(handle), &e);
+    function *const f = find_function(handle);
+    const ptx::kernel *const k = kernel_of(f, &e);
     if (!k)
         return result(e);
+    f->asked_about = true;
     memset(a, 0, sizeof *a);
     a->maxThreadsPerBlock = k->max_threads ? (int)k->max_threads : 1024;
     a->sharedSizeBytes = k->shared_bytes;

@@ -14,7 +14,7 @@ EMULATED = os.path.join(BESIDE, "cudist-emu")
 JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
 LATE = 20                                  # seconds for a run that fails
 R = random.Random(3)
-ENV = dict(whole.ENV, CUDIST_LIBS="own")
+ENV = dict(whole.ENV, CUDIST_LIBS="own", CUDAEMU_WARM="1")
 del ENV["CUDA_VISIBLE_DEVICES"]
 
 
@@ -147,6 +147,7 @@ FAILS = {"cudaMalloc:1": r"GPU \d: no memory for a buffer", "cudaMalloc:4:memory
          "cudaLaunchKernel:2:cudaErrorInvalidValue": ROWS + r"step 2 \(dense:weights=.*\): kernel dense cannot",
          "cudaLaunchKernel:7:launch": ROWS, "cudaEventSynchronize:1:launch": r"step 2 \(dense:.*GPU \d: waiting for it",
          "cudaEventSynchronize:4:lost": ROWS + LATER, "kernel:1:ecc": ROWS + LATER + "ECC",
+         "cudaFuncGetAttributes:1:cudaErrorNoKernelImageForDevice": r"GPU \d: step 1 \(relu\): kernel relu cannot be loaded.*GENCODE",
          "kernel:6:cudaErrorIllegalAddress": ROWS + LATER + "IllegalAddress.*CUDA_LAUNCH_BLOCKING", "copy:1:lost": r"step 2 \(.*GPU \d",
          "copy:8:ecc": ROWS + ".*ECC"}
 
