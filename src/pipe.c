@@ -31,7 +31,7 @@ static void rows_at(struct cud_pipe *p, const struct cud_worker *w, unsigned wor
     any &= p->running > 0;
     pthread_mutex_unlock(&p->lock);
     const int me = cud_rank_me(p->f->ranks);
-    const uint64_t taken = min64(atomic_load(&p->next), cud_plan_windows(p->f->plan, me));
+    const uint64_t taken = cud_min64(atomic_load(&p->next), cud_plan_windows(p->f->plan, me));
     if (any && cud_plan_window(p->f->plan, me, taken > workers ? taken - workers : 0, &at))
         r->row0 = at.row0;
     r->row1 = r->row0;
@@ -238,7 +238,7 @@ enum cud_status cud_pipe_run(const struct cud_pipe_facts *f, struct cud_grove *g
     struct cud_pipe p = {.f = f, .grove = grove, .kind = cud_stats_kind(f->program->out.type)};
     const uint64_t windows = cud_plan_windows(f->plan, cud_rank_me(f->ranks));
     /* Where windows wait to be sent, one more keeps the others busy. */
-    const unsigned workers = (unsigned)min64(f->binding->threads + cud_sink_by_main(f->sink), windows);
+    const unsigned workers = (unsigned)cud_min64(f->binding->threads + cud_sink_by_main(f->sink), windows);
     struct cud_worker *w = NULL;
     unsigned started = 0;
     pipe_init(&p);

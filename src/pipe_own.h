@@ -48,6 +48,5 @@ void cud_worker_free(struct cud_worker *w);           /* all zero is fine */
 /* A thread: takes windows until there are no more, or the pipe is stopped.  arg: struct cud_worker. */
 void *cud_worker_run(void *arg);
 
-static inline uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 #endif

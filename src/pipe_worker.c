@@ -1,11 +1,12 @@
 /* A worker: a thread with a window's memory, which reads, computes and writes, one after the other. */
 #include "clock.h"
+#include "number.h"
 #include "pipe_own.h"
 
 static uint64_t in_bytes(const struct cud_program *p, uint64_t rows) { return rows * p->cols_in * cud_type_bytes(p->in.type); }
 static uint64_t out_bytes(const struct cud_program *p, uint64_t rows) { return rows * p->cols_out * cud_type_bytes(p->out.type); }
 
-static uint64_t window_rows(const struct cud_plan *plan) { return min64(plan->window_units * plan->unit_rows, plan->facts.rows); }
+static uint64_t window_rows(const struct cud_plan *plan) { return cud_min64(plan->window_units * plan->unit_rows, plan->facts.rows); }
 
 /* ---- a worker's buffers */
 
@@ -120,10 +121,10 @@ static void add_leaves(struct cud_worker *w, uint64_t at, uint64_t rows)
     const uint64_t unit = w->pipe->f->plan->unit_rows;
     size_t k = 0;
     for (uint64_t r = 0; r < rows; r += unit) {
-        const uint64_t elems = min64(unit, rows - r) * p->cols_out;
+        const uint64_t elems = cud_min64(unit, rows - r) * p->cols_out;
         const char *const bytes = w->bytes + out_bytes(p, at + r);
         for (uint64_t e = 0; e < elems; e += CUD_LEAF, k++)
-            cud_forest_add(&w->forest, w->pipe->kind, &w->leaf[k], &w->lost[k], bytes + e * elem, min64(CUD_LEAF, elems - e) * elem);
+            cud_forest_add(&w->forest, w->pipe->kind, &w->leaf[k], &w->lost[k], bytes + e * elem, cud_min64(CUD_LEAF, elems - e) * elem);
     }
 }
 
@@ -163,7 +164,7 @@ static enum cud_status compute_window(struct cud_worker *w, struct cud_err *err)
     const uint64_t step = cud_scratch_rows(w->scratch);
     cud_forest_start(&w->forest, w->window.unit0 * cud_program_leaves(f->program, f->plan->unit_rows, f->plan->unit_rows));
     for (uint64_t at = 0; at < w->window.rows; at += step)
-        TRY(compute_piece(w, at, min64(step, w->window.rows - at), err));
+        TRY(compute_piece(w, at, cud_min64(step, w->window.rows - at), err));
 done:
     if (status != CUD_OK)
         say_rows(w, err);

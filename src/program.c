@@ -362,7 +362,7 @@ enum cud_status cud_program_warm(const struct cud_loaded *l, struct cud_scratch 
     const uint64_t last = l->program->rows % s->unit_rows;
     if (l->device->shared)
         return CUD_OK;
-    TRY(warm(l, s, stream, min64(s->unit_rows, s->piece_rows), in, out, err));
+    TRY(warm(l, s, stream, cud_min64(s->unit_rows, s->piece_rows), in, out, err));
     if (last && l->gemm)
         TRY(warm(l, s, stream, last, in, out, err));
 done:
