@@ -242,7 +242,7 @@ void cud_check_speed(struct cud_doctor *d, struct cud_finding *f)
     if (!d->folder[0] || d->folder_bad)
         return;
     if (d->me == 0 && d->job->verbose >= 0)
-        cud_say(-1, "note: writing at most %" PRIu64 " MiB to %s for at most %.1f s, to files without a name",
+        cud_note("note: writing at most %" PRIu64 " MiB to %s for at most %.1f s, to files without a name",
                 WRITE_BYTES >> 20, d->folder, seconds);
     const uint64_t bytes = share_of_speed(d, writers);
     if (cud_rank_agree(d->ranks, &d->err) == CUD_OK && (d->direct || d->me == 0) && bytes > 0)

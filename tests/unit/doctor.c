@@ -94,8 +94,8 @@ static void long_rows(void)
     forget();
     find(0, 0, CUD_FINE, NULL, "words and words and words and words and words and words and words and words and words");
     row("long lines are wrapped", 1, false,
-        "x                ok       words and words and words and words and words and words and words and\n"
-        IN "words and words\n");
+        "x                ok       words and words and words and words and words and\n"
+        IN "words and words and words and words\n");
 }
 
 static void findings(void)
