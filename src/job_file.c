@@ -173,7 +173,8 @@ static enum cud_status check_twice(struct parse *p, const struct cud_option *o, 
     while (cud_option_at(i) != o)
         i++;
     if (o->many != CUD_ALL_STEPS && o->many != CUD_ALL_INPUTS && p->said[i])
-        return FAIL(err, CUD_EUSAGE, "%s:%d: %s is given on line %d already: keep one of them", p->path, p->line, o->name, p->said[i]);
+        return FAIL(err, CUD_EUSAGE, "%s:%d: %s is given on line %d already: keep one of them", p->path, p->line, o->name,
+                    p->said[i]);
     p->said[i] = p->line;
     return CUD_OK;
 }

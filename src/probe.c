@@ -13,7 +13,8 @@ struct probe { char path[4096]; uint64_t token[2]; bool made; };
 
 bool cud_probe_coherent(unsigned long f_type)
 {
-    static const unsigned long known[] = {0x0bd00bd3 /* Lustre */, 0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */, 0x00c36400 /* Ceph */};
+    static const unsigned long known[] = {0x0bd00bd3 /* Lustre */, 0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */,
+                                          0x00c36400 /* Ceph */};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i] == f_type)
             return true;

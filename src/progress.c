@@ -35,8 +35,8 @@ void cud_progress_tick(struct cud_progress *p, uint64_t rows, uint64_t all, uint
         time_text(took / part - took, left);
     const double speed = took > 0 ? (double)bytes / took / (1 << 30) : 0;
     if (!p->bar) {
-        cud_say(-1, "%llu of %llu rows (%.0f %%), %.2f GiB/s, %s left", (unsigned long long)rows, (unsigned long long)all, 100 * part,
-                speed, left);
+        cud_say(-1, "%llu of %llu rows (%.0f %%), %.2f GiB/s, %s left", (unsigned long long)rows, (unsigned long long)all,
+                100 * part, speed, left);
         return;
     }
     const int full = (int)(part * WIDTH);

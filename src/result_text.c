@@ -110,7 +110,8 @@ static void print_time(FILE *to, const struct cud_run_facts *facts)
     fprintf(to, "%.3f s (start %.3f, stream %.3f, commit %.3f)\n", facts->start + facts->stream + facts->commit, facts->start,
             facts->stream, facts->commit);
     print_name(to, "data");
-    fprintf(to, "%s read, %s written", cud_number_bytes(facts->bytes_read, read), cud_number_bytes(facts->bytes_written, written));
+    fprintf(to, "%s read, %s written", cud_number_bytes(facts->bytes_read, read),
+            cud_number_bytes(facts->bytes_written, written));
     if (facts->stream > 0 && most)
         fprintf(to, "; %.3g GiB/s (slowest: %s)", (double)most / 0x1p30 / facts->stream, facts->bottleneck);
     fputc('\n', to);

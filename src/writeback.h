@@ -1,5 +1,5 @@
-/* Early writeback: a thread that asks the kernel to start writing what is behind the writers, so that the sync at the end is short.
- * The call can wait for a slow disk; here no writer waits for it. */
+/* Early writeback: a thread that asks the kernel to start writing what is behind the writers, so that the sync at the end is
+ * short.  The call can wait for a slow disk; here no writer waits for it. */
 #ifndef CUD_WRITEBACK_H
 #define CUD_WRITEBACK_H
 

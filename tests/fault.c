@@ -1,7 +1,8 @@
 /* Makes a call of our own objects fail: linked with -Wl,--wrap=NAME for each name below into tests/cudist-fault.
  *
- * CUDIST_TEST_FAIL="NAME:NTH[+]:WHAT@RANK": the NTH call of NAME (with a +: and all later ones) on that rank ("*": on every rank).
- * WHAT: an error number's name below; SHORT: half of what was asked for; KILL, STOP: a signal to itself, before the call. */
+ * CUDIST_TEST_FAIL="NAME:NTH[+]:WHAT@RANK": the NTH call of NAME (with a +: and all later ones) on that rank ("*": on every
+ * one).  WHAT: an error number's name below; SHORT: half of what was asked for; KILL, STOP: a signal to itself, before the
+ * call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

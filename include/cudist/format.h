@@ -53,7 +53,8 @@ struct cud_format {
 
     /* Writes the bytes in front of an output's first element to head, *bytes of them.  NULL: this format cannot be written.
      * Elements follow in C order, little-endian. */
-    enum cud_status (*head)(const struct cud_array *array, unsigned char head[CUD_HEAD_MAX], size_t *bytes, struct cud_err *err);
+    enum cud_status (*head)(const struct cud_array *array, unsigned char head[CUD_HEAD_MAX], size_t *bytes,
+                            struct cud_err *err);
 };
 
 #endif

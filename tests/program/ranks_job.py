@@ -109,7 +109,8 @@ def find_ranks(launcher):
 
 def wrong(job, rc=None, within=None, lines=None, ends=None, also=None):
     """What is not as expected, or nothing.  lines: one pattern for each line of cudist's; where there is none,
-    "stopped at once" may come from the launcher's TERM, and progress is no such line.  rc None: not 0.  ends: how many say what of rank.t's ends."""
+    "stopped at once" may come from the launcher's TERM, and progress is no such line.  rc None: not 0.  ends: how many say what
+    of rank.t's ends."""
     if job.rc == 0 if rc is None else job.rc != rc:
         return f"exit code {job.rc}"
     if within and job.seconds > within + LATE:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The same bytes for any ranks, windows, write modes, threads, instruction sets and device: output and `result`.
 
-CUDIST names the program.  Each job runs once plainly (one rank, one thread, the plainest build); every other run of it must give
-those bytes.  The usual runs are a covering set: every value of every dimension with every job, and pairs as they fall.
+CUDIST names the program.  Each job runs once plainly (one rank, one thread, the plainest build); every other run of it must
+give those bytes.  The usual runs are a covering set: every value of every dimension with every job, and pairs as they fall.
 CUDIST_TEST_SET=short is two runs a job, =long the full product."""
 import concurrent.futures, itertools, json, os, random, struct, sys, tempfile
 

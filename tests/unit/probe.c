@@ -13,7 +13,8 @@ int main(int argc, char **argv)
     char folder[] = "/tmp/probe-XXXXXX";
     bool shared = false;
     ok(cud_probe_coherent(0x0bd00bd3) && cud_probe_coherent(0x47504653), "Lustre and GPFS may be written by several hosts");
-    ok(!cud_probe_coherent(0x6969) && !cud_probe_coherent(0xef53) && !cud_probe_coherent(0x01021994), "NFS, ext4 and tmpfs may not");
+    ok(!cud_probe_coherent(0x6969) && !cud_probe_coherent(0xef53) && !cud_probe_coherent(0x01021994),
+       "NFS, ext4 and tmpfs may not");
     if (cud_ranks_start(&argc, &argv, &ranks, &err) != CUD_OK || !mkdtemp(folder))
         return ok(0, "no ranks: %s", err.text), done_testing();
     ok(cud_probe_shared(ranks, folder, &shared, &err) == CUD_OK && shared, "a folder is shared with oneself");
