@@ -230,8 +230,8 @@ static const struct cud_option table[] = {
     {"device", 'd', "DEVICE", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto cpu cuda", AT(device), set_word,
      "auto, cpu or cuda; auto: cuda where every rank has a GPU of its own, cpu where no rank sees one"},
     {"comm", 0, "WAY", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto mpi nccl cuda-mpi", AT(comm),
-     set_word, "how rows travel to rank 0: mpi, nccl (from GPU to GPU), or cuda-mpi (MPI takes them from the GPU); auto: nccl where "
-     "every rank has a GPU of its own and NCCL is there, else mpi"},
+     set_word, "how rows travel to rank 0: mpi, nccl (from GPU to GPU), or cuda-mpi (MPI takes them from the GPU); auto: nccl "
+     "where every rank has a GPU of its own and NCCL is there, else mpi"},
     {"share-gpus", 0, NULL, "no", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(share_gpus), set_flag,
      "several ranks may use one GPU"},
     {"batch", 'b', "ROWS", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(batch), set_rows,

@@ -15,7 +15,8 @@ const struct cud_kernel *const *cud_registry_build(const char *isa);
 
 /* machine: a device's name; "cuda", or else the CPU's best build.  NULL: no such kernel, or not built. */
 const struct cud_kernel *cud_registry_kernel(const char *machine, const char *name);
-const struct cud_kernel *cud_registry_kernel_at(size_t i);        /* as compiled for the CPU, internal ones too; NULL: past the end */
+/* As compiled for the CPU, internal ones too; NULL: past the end. */
+const struct cud_kernel *cud_registry_kernel_at(size_t i);
 
 const struct cud_format *cud_registry_format(const char *name);
 const struct cud_format *cud_registry_format_at(size_t i);

@@ -71,8 +71,8 @@ def signals():
         test(f"{NAMES[s]} to {to[0]}: all stop", lambda s=s, to=to: Job(3, WORK, [s], to), rc=75, within=4, lines=[],
              ends=(3, rf"75 \d stopped by {NAMES[s]} before the end"))
     for s in (S.SIGTERM, S.SIGINT):
-        test(f"{NAMES[s]} to mpirun: it ends at once", lambda s=s: Job(3, WORK, [s], ["all"]), within=3,
-             lines=["stopped at once by TERM"], ends=(0, ".*"))
+        test(f"{NAMES[s]} to mpirun: it ends at once", lambda s=s: Job(3, WORK, [s], ["all"]), within=3, lines=[],
+             ends=(0, ".*"))               # mpirun kills soon: on a loaded machine before the line is out
     test("TERM to one rank: it ends at once", lambda: Job(3, WORK, [S.SIGTERM], [2]), rc=75, within=4,
          lines=["stopped at once by TERM"])
     for s in (S.SIGTERM, S.SIGINT):
