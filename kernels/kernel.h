@@ -30,10 +30,12 @@
  *     LOAD(p) STORE(p, v)       from and to memory;  STORE_TO(p, v, n)  the first n at most;  WIDE(p)  LOAD as doubles
  *     ALL(x)                    x in every lane
  *     LESSER GREATER(a, b)      a < b ? a : b;  a > b ? a : b (so b if they are equal or either is NaN).  Also of one T
+ *     PLUS(a, b)                a + b, of doubles, by the machine's other units: faster where sums are many
  *     IF_LESS(a, b, x, y)       a < b ? x : y
  *     MAGNITUDE(a)              a without its sign.  Also of one T
  *
- * Anywhere: BITS(x) and FROM_BITS<T>(u) (a float's bits as an integer and back), QUIET(x) (x; the one quiet NaN for a NaN).
+ * Anywhere: UNROLL before a loop of few turns, BITS(x) and FROM_BITS<T>(u) (a float's bits as an integer and back), QUIET(x) (x;
+ * the one quiet NaN for a NaN).
  *
  * Why the bytes are the same everywhere: no contraction to fma; every sum has one fixed order, whatever the width of a pack
  * or of a block; lanes meet only where they JOIN.  A phase must not depend on the order of lanes: one build runs EACH, TILES

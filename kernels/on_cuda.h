@@ -43,6 +43,7 @@ HELPER void cud_join(unsigned team)
         __syncwarp();
 }
 
+#define UNROLL _Pragma("unroll")
 #define PACK 1
 template <class T> using pack = T;
 template <class T> HELPER T LOAD(const T *p) { return *p; }
@@ -54,6 +55,7 @@ template <class T> HELPER void STORE_TO(T *p, T v, size_t n)
         *p = v;
 }
 template <class T> HELPER T ALL(T x) { return x; }
+HELPER double PLUS(double a, double b) { return a + b; }
 template <class T> HELPER T LESSER(T a, T b) { return a < b ? a : b; }
 template <class T> HELPER T GREATER(T a, T b) { return a > b ? a : b; }
 template <class T> HELPER T IF_LESS(T a, T b, T x, T y) { return a < b ? x : y; }

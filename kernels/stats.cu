@@ -57,6 +57,7 @@ template <class T> HELPER double apart(T x, T base)
 /* That near[l] which has the least distance s2[l]; the first in a fixed tree among equals. */
 template <class W> HELPER void fold_nearest(int lanes, W *w)
 {
+    UNROLL
     for (int half = lanes / 2; half > 0; half /= 2)
         PHASE_TO(l, half) {
             const int nearer = w->s2[l + half] < w->s2[l];
@@ -71,6 +72,7 @@ template <class T, class W> HELPER T middle(const T *a, int m, T base, W *w)
 {
     PHASE_TO(l, SAMPLE)
         w->s1[l] = l < m ? apart(a[l], base) * (1.0 / SAMPLE) : 0;
+    UNROLL
     for (int half = SAMPLE / 2; half > 0; half /= 2)
         PHASE_TO(l, half)
             w->s1[l] += w->s1[l + half];
@@ -108,7 +110,7 @@ HELPER bool is_far(double n, double s1, double s2) { return 9 * (s1 / n) * s1 > 
 /* A pack of lanes adds up `deep` elements each from q on, a multiple of 4. */
 template <bool careful, class T> HELPER void add_up(const T *q, int deep, int l, T pivot, struct work<T> *w)
 {
-    const pack<double> about = ALL((double)pivot), zero = ALL(0.0), inf = ALL((double)HUGE_VAL);
+    const pack<double> minus = ALL(-(double)pivot), zero = ALL(0.0), inf = ALL((double)HUGE_VAL);
     const pack<T> middle = ALL(pivot), top = ALL((T)HUGE_VAL);
     pack<double> u = zero, v = zero;
     pack<T> lo = middle, hi = middle;
@@ -117,7 +119,7 @@ template <bool careful, class T> HELPER void add_up(const T *q, int deep, int l,
         for (int j = 0; j < 2; j++) {
             for (int i = 0; i < 2; i++, q += ALONG) {
                 pack<T> e = LOAD(q);
-                d[i] = WIDE(q) - about;
+                d[i] = PLUS(WIDE(q), minus);
                 if (careful) {
                     d[i] = IF_LESS(MAGNITUDE(WIDE(q)), inf, d[i], zero);
                     e = IF_LESS(MAGNITUDE(e), top, e, middle);
@@ -125,14 +127,16 @@ template <bool careful, class T> HELPER void add_up(const T *q, int deep, int l,
                 lo = LESSER(e, lo);
                 hi = GREATER(e, hi);
             }
-            sum[j] = d[0] + d[1];
+            sum[j] = PLUS(d[0], d[1]);
             square[j] = d[0] * d[0] + d[1] * d[1];
         }
-        u = u + (sum[0] + sum[1]);
+        u = u + PLUS(sum[0], sum[1]);
         v = v + (square[0] + square[1]);
     }
     STORE(w->s1 + l, u);
     STORE(w->s2 + l, v);
+    STORE(w->lo + l, lo);
+    STORE(w->hi + l, hi);
     STORE(w->lo0 + l, lo);
     STORE(w->hi0 + l, hi);
 }
@@ -140,14 +144,16 @@ template <bool careful, class T> HELPER void add_up(const T *q, int deep, int l,
 /* Folds what the lanes have: sums into s1[0], s2[0]; least and greatest into lo[0], hi[0], while lo0, hi0 stay. */
 template <class T> HELPER void fold(int lanes, struct work<T> *w)
 {
-    int half = lanes / 2;
-    PHASE_TO(l, half) {
-        w->s1[l] += w->s1[l + half];
-        w->s2[l] += w->s2[l + half];
-        w->lo[l] = LESSER(w->lo0[l + half], w->lo0[l]);
-        w->hi[l] = GREATER(w->hi0[l + half], w->hi0[l]);
-    }
-    for (half /= 2; half > 0; half /= 2)
+    UNROLL
+    for (int half = lanes / 2; half >= ALONG; half /= 2)
+        PACKS_TO(l, half) {
+            STORE(w->s1 + l, LOAD(w->s1 + l) + LOAD(w->s1 + l + half));
+            STORE(w->s2 + l, LOAD(w->s2 + l) + LOAD(w->s2 + l + half));
+            STORE(w->lo + l, LESSER(LOAD(w->lo + l + half), LOAD(w->lo + l)));
+            STORE(w->hi + l, GREATER(LOAD(w->hi + l + half), LOAD(w->hi + l)));
+        }
+    UNROLL
+    for (int half = ALONG / 2; half > 0; half /= 2)
         PHASE_TO(l, half) {
             w->s1[l] += w->s1[l + half];
             w->s2[l] += w->s2[l + half];
