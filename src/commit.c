@@ -289,5 +289,7 @@ void cud_target_close(struct cud_target *t)
     free(t->mark);
     free(t->result);
     free(t->result_tmp);
+    free(t->trace);
+    free(t->trace_tmp);
     memset(t, 0, sizeof *t);
 }

@@ -13,6 +13,7 @@ struct cud_target {                        /* all zero: nothing */
     char *result, *result_tmp;             /* NULL: no result file */
     char *lock_path[CUD_TARGET_LOCKS];     /* NULL: none */
     struct cud_lock *lock[CUD_TARGET_LOCKS];
+    char *trace, *trace_tmp;               /* NULL: no --trace */
     bool result_stdout, force;
     struct cud_left left;                  /* what dead owners of these locks left */
     bool again;                            /* an OUT among that, which is made again: it stays until it is replaced */

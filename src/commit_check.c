@@ -55,6 +55,10 @@ static enum cud_status names_make(const struct cud_sink_facts *facts, struct cud
         good = good && (t->result_tmp = with_suffix(facts->result, ".tmp"));
         good = good && (t->lock_path[1] = result_lock(facts->result));
     }
+    if (facts->trace) {
+        good = good && (t->trace = strdup(facts->trace));
+        good = good && (t->trace_tmp = with_suffix(facts->trace, ".tmp"));
+    }
     return good ? CUD_OK : FAIL(err, CUD_EFAILED, "no memory for file names");
 }
 
@@ -124,9 +128,13 @@ static enum cud_status check_apart(const struct cud_target *t, struct cud_err *e
 {
     const char *const pair[][2] = { { t->result, t->path }, { t->result, t->part }, { t->result, t->lock_path[0] },
                                     { t->result_tmp, t->path }, { t->path, t->lock_path[1] } };
+    const char *const others[] = { t->path, t->part, t->mark, t->result, t->result_tmp, t->lock_path[0], t->lock_path[1] };
     for (size_t i = 0; i < COUNT(pair); i++)
         if (same_name(pair[i][0], pair[i][1]))
             return FAIL(err, CUD_EUSAGE, "%s: is wanted for two things; use --result for another name", pair[i][0]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (same_name(t->trace, others[i]) || same_name(t->trace_tmp, others[i]))
+            return FAIL(err, CUD_EUSAGE, "%s: is wanted for two things; use --trace for another name", others[i]);
     return CUD_OK;
 }
 
@@ -173,6 +181,8 @@ enum cud_status cud_target_check_absent(const struct cud_target *t, struct cud_e
     TRY(check_absent(t->path, "-o", t->force || cud_target_is_unfinished(t), err));
     TRY(check_absent(t->mark, "-o", t->force, err));
     TRY(check_absent(t->result, "--result", t->force, err));
+    TRY(check_absent(t->trace, "--trace", t->force, err));
+    TRY(check_absent(t->trace_tmp, "--trace", t->force, err));
     TRY(check_left(t, t->part, "-o", err));
     TRY(check_left(t, t->result_tmp, "--result", err));
 done:
@@ -197,11 +207,14 @@ enum cud_status cud_target_check(const struct cud_sink_facts *facts, struct cud_
         TRY(check_folder(t->path, err));
     if (t->result)
         TRY(check_folder(t->result, err));
+    if (t->trace)
+        TRY(check_folder(t->trace, err));
     if (same_name(t->lock_path[0], t->lock_path[1])) {
         free(t->lock_path[1]);
         t->lock_path[1] = NULL;
     }
-    const char *const mine[] = { t->path, t->result, t->mark, t->part, t->result_tmp, t->lock_path[0], t->lock_path[1] };
+    const char *const mine[] = { t->path, t->result, t->mark, t->part, t->result_tmp, t->trace, t->trace_tmp, t->lock_path[0],
+                                 t->lock_path[1] };
     for (size_t i = 0; i < COUNT(mine); i++)
         if (mine[i]) {
             TRY(check_not_input(mine[i], facts, err));

@@ -370,6 +370,7 @@ void cud_job_free(struct cud_job *job)
     free(job->info);
     free(job->output);
     free(job->result);
+    free(job->trace);
     free(job->device);
     free(job->comm);
     free(job->job_file);

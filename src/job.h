@@ -31,6 +31,7 @@ struct cud_job {
     bool default_step;                     /* no step was given, nor a job file: scale:factor=2 was put in */
     struct cud_given given;
     char *output;                          /* absolute path, "-", "none"; never NULL after cud_job_read */
+    char *trace;                           /* absolute path; NULL: none */
     char *result;                          /* absolute path, "-", "none"; never NULL after cud_job_read */
     bool force;
     bool has_out_type;

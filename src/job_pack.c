@@ -100,6 +100,7 @@ static void fields(struct wire *w, struct cud_job *job)
     job->given.offset = number(w, job->given.offset, UINT64_MAX);
     text(w, &job->output);
     text(w, &job->result);
+    text(w, &job->trace);
     flag(w, &job->force);
     flag(w, &job->has_out_type);
     job->out_type = (enum cud_type)number(w, job->out_type, CUD_TYPES - 1);

@@ -245,6 +245,8 @@ static const struct cud_option table[] = {
      "end the job when a rank makes no progress for so long; 0: never (default: 300)"},
     {"progress", 0, "SECONDS", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(progress), set_seconds,
      "a line of progress every so often; 0: off (default: a bar on a terminal, a line a minute elsewhere)"},
+    {"trace", 0, "FILE", NULL, CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(trace), set_path,
+     "write a timeline of all ranks and threads, for https://ui.perfetto.dev"},
     {"job", 0, "FILE", NULL, CUD_GROUP_RUN, CUD_IN_ARGV, CUD_LAST, CUD_RUN, NULL, AT(job_file), set_path,
      "read options from a job file; those of the command line win"},
     {"dry-run", 0, NULL, "no", CUD_GROUP_RUN, CUD_IN_ARGV, CUD_LAST, CUD_RUN, NULL, AT(dry_run), set_flag,

@@ -101,6 +101,7 @@ done:
 static void nap(struct cud_pipe *p, long microseconds)
 {
     struct timespec until;
+    const double t = p->f->track ? cud_now() : 0;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += microseconds * 1000;
     until.tv_sec += until.tv_nsec / 1000000000;
@@ -112,6 +113,8 @@ static void nap(struct cud_pipe *p, long microseconds)
     pthread_mutex_unlock(&p->lock);
     if (alone)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    if (p->f->track)
+        cud_track_add(p->f->track[0], (struct cud_span){.part = CUD_PART_WAIT}, t, cud_now());
 }
 
 static bool workers_running(struct cud_pipe *p)
@@ -197,11 +200,9 @@ static void sum_up(struct cud_pipe *p, const struct cud_worker *w, unsigned work
 {
     *sums = (struct cud_pipe_sums){.bytes_read = atomic_load(&p->bytes_read), .bytes_written = atomic_load(&p->bytes_written),
                                    .rows = atomic_load(&p->rows_done)};
-    for (unsigned i = 0; w && i < workers; i++) {
-        sums->read += w[i].read;
-        sums->compute += w[i].compute;
-        sums->write += w[i].write;
-    }
+    for (unsigned i = 0; w && i < workers; i++)
+        for (int k = 0; k < CUD_SUMS; k++)
+            sums->part[k] += w[i].measure.sum[k];
 }
 
 static enum cud_status start_workers(struct cud_pipe *p, struct cud_worker *w, unsigned workers, unsigned *started,
@@ -231,24 +232,30 @@ static void pipe_init(struct cud_pipe *p)
     pthread_condattr_destroy(&monotonic);
 }
 
+/* Where windows wait to be sent, one more keeps the others busy. */
+unsigned cud_pipe_workers(const struct cud_pipe_facts *f)
+{
+    return (unsigned)min64(f->binding->threads + cud_sink_by_main(f->sink), cud_plan_windows(f->plan, cud_rank_me(f->ranks)));
+}
+
 enum cud_status cud_pipe_run(const struct cud_pipe_facts *f, struct cud_grove *grove, struct cud_pipe_sums *sums,
                              struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_pipe p = {.f = f, .grove = grove, .kind = cud_stats_kind(f->program->out.type)};
-    const uint64_t windows = cud_plan_windows(f->plan, cud_rank_me(f->ranks));
-    /* Where windows wait to be sent, one more keeps the others busy. */
-    const unsigned workers = (unsigned)cud_min64(f->binding->threads + cud_sink_by_main(f->sink), windows);
+    const unsigned workers = cud_pipe_workers(f);
     struct cud_worker *w = NULL;
     unsigned started = 0;
+    const double t = cud_now();
     pipe_init(&p);
     w = calloc(workers + 1, sizeof *w);
     if (!w)
         status = FAIL(err, CUD_EFAILED, "no memory for %u workers", workers);
     for (unsigned i = 0; i < workers && status == CUD_OK; i++)
-        status = cud_worker_make(&w[i], &p, err);
+        status = cud_worker_make(&w[i], &p, f->track ? f->track[1 + i] : NULL, err);
     if (status == CUD_OK && workers > 0)
         status = cud_program_warm(f->loaded, w->scratch, w->stream, w->dev_in, w->dev_out ? w->dev_out : w->dev_in, err);
+    cud_track_add(f->track ? f->track[0] : NULL, (struct cud_span){.part = CUD_PART_BUFFERS}, t, cud_now());
     if (status == CUD_OK)
         status = start_workers(&p, w, workers, &started, err);
     if (status != CUD_OK) {

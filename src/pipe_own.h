@@ -39,11 +39,12 @@ struct cud_worker {
     struct cud_window window;
     uint64_t number;                       /* the window's, in the rank's order */
     enum window_state state;               /* under the pipe's lock */
-    double read, compute, write;
+    struct cud_measure measure;
     struct cud_err err;
 };
 
-enum cud_status cud_worker_make(struct cud_worker *w, struct cud_pipe *pipe, struct cud_err *err);
+/* track: its own, for --trace; NULL. */
+enum cud_status cud_worker_make(struct cud_worker *w, struct cud_pipe *pipe, struct cud_track *track, struct cud_err *err);
 void cud_worker_free(struct cud_worker *w);           /* all zero is fine */
 /* A thread: takes windows until there are no more, or the pipe is stopped.  arg: struct cud_worker. */
 void *cud_worker_run(void *arg);

@@ -1,5 +1,5 @@
 /* A worker: a thread with a window's memory, which reads, computes and writes, one after the other. */
-#include "clock.h"
+#include <stdlib.h>
 #include "number.h"
 #include "pipe_own.h"
 
@@ -30,7 +30,19 @@ void cud_pipe_bytes(const struct cud_program *program, const struct cud_plan *pl
     *device = b.dev_in + b.dev_out + cud_scratch_bytes(program, shared, plan->unit_rows, window_rows(plan));
 }
 
-enum cud_status cud_worker_make(struct cud_worker *w, struct cud_pipe *pipe, struct cud_err *err)
+/* Marks tell what the device does when: always of a GPU, whose parts are long; of the CPU for a trace. */
+static enum cud_status make_stream(struct cud_worker *w, struct cud_track *track, struct cud_err *err)
+{
+    const struct cud_pipe_facts *const f = w->pipe->f;
+    const struct cud_device *const d = f->binding->device;
+    const size_t marks = !d->shared || track ? 3 + cud_program_marks(f->program) : 0;
+    w->measure = (struct cud_measure){.device = d, .track = track};
+    if (marks && !(w->measure.mark = calloc(marks, sizeof *w->measure.mark)))
+        return FAIL(err, CUD_EFAILED, "no memory for a worker");
+    return d->stream(f->binding->dev, marks, &w->stream, err);
+}
+
+enum cud_status cud_worker_make(struct cud_worker *w, struct cud_pipe *pipe, struct cud_track *track, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_pipe_facts *const f = pipe->f;
@@ -39,7 +51,7 @@ enum cud_status cud_worker_make(struct cud_worker *w, struct cud_pipe *pipe, str
     struct cud_dev *const dev = f->binding->dev;
     void *leaf = NULL, *lost = NULL;
     w->pipe = pipe;
-    TRY(d->stream(dev, &w->stream, err));
+    TRY(make_stream(w, track, err));
     TRY(cud_scratch_make(f->loaded, f->plan->unit_rows, window_rows(f->plan), &w->scratch, err));
     TRY(d->alloc(dev, CUD_ON_DEVICE, b.dev_in, &w->dev_in, err));
     if (b.dev_out)
@@ -68,6 +80,7 @@ void cud_worker_free(struct cud_worker *w)
     d->free(dev, CUD_ON_DEVICE, w->dev_in);
     d->free(dev, CUD_ON_HOST, w->leaf);
     d->free(dev, CUD_ON_HOST, w->lost);
+    free(w->measure.mark);
 }
 
 /* ---- a worker's window */
@@ -94,14 +107,14 @@ static enum cud_status read_window(struct cud_worker *w, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_pipe_facts *const f = w->pipe->f;
-    const double t = cud_now();
+    const double t = cud_measure_from(&w->measure, CUD_PART_READ);
     const uint64_t cols = f->program->cols_in;
     place_window(w);
     if (!w->mapped)
         status = cud_input_read(f->input, w->window.row0 * cols, w->window.rows * cols,
                                 f->binding->device->shared ? w->dev_in : w->host, err);
     atomic_fetch_add(&w->pipe->bytes_read, in_bytes(f->program, w->window.rows));
-    w->read += cud_now() - t;
+    cud_measure_to(&w->measure, CUD_PART_READ, t);
     return status;
 }
 
@@ -128,21 +141,43 @@ static void add_leaves(struct cud_worker *w, uint64_t at, uint64_t rows)
     }
 }
 
-static enum cud_status compute_piece(struct cud_worker *w, uint64_t at, uint64_t rows, struct cud_err *err)
+/* Everything is queued on the worker's stream, which keeps the order. */
+static enum cud_status queue_piece(struct cud_worker *w, const struct cud_piece *piece, uint64_t at, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_pipe_facts *const f = w->pipe->f;
     const struct cud_device *const d = f->binding->device;
     const uint64_t in = in_bytes(f->program, at), out = out_bytes(f->program, at);
-    const struct cud_piece piece = {.row0 = w->window.row0 + at, .rows = rows, .in = w->in + in, .out = w->out + out,
-                                    .leaf = w->leaf, .lost = w->lost};
-    if (!d->shared)
-        TRY(d->put(w->stream, (char *)w->dev_in + in, (char *)w->host + in, in_bytes(f->program, rows), err));
-    TRY(cud_program_run(f->loaded, w->scratch, w->stream, &piece, err));
-    if (!d->shared)
-        TRY(d->get(w->stream, (char *)w->host + out, w->out + out, out_bytes(f->program, rows), err));
-    TRY(d->wait(w->stream, err));
+    TRY(d->mark(w->stream, CUD_PART_QUEUE, err));
+    if (!d->shared) {
+        TRY(d->put(w->stream, (char *)w->dev_in + in, (char *)w->host + in, in_bytes(f->program, piece->rows), err));
+        TRY(d->mark(w->stream, CUD_PART_PUT, err));
+    }
+    TRY(cud_program_run(f->loaded, w->scratch, w->stream, piece, err));
+    if (!d->shared) {
+        TRY(d->get(w->stream, (char *)w->host + out, piece->out, out_bytes(f->program, piece->rows), err));
+        TRY(d->mark(w->stream, CUD_PART_GET, err));
+    }
+done:
+    return status;
+}
+
+static enum cud_status compute_piece(struct cud_worker *w, uint64_t at, uint64_t rows, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_program *const p = w->pipe->f->program;
+    const struct cud_piece piece = {.row0 = w->window.row0 + at, .rows = rows, .in = w->in + in_bytes(p, at),
+                                    .out = w->out + out_bytes(p, at), .leaf = w->leaf, .lost = w->lost};
+    const double queued = cud_measure_from(&w->measure, CUD_PART_QUEUE);
+    TRY(queue_piece(w, &piece, at, err));
+    cud_measure_to(&w->measure, CUD_PART_QUEUE, queued);
+    double t = cud_measure_from(&w->measure, CUD_PART_WAIT);
+    TRY(w->measure.device->wait(w->stream, err));
+    cud_measure_to(&w->measure, CUD_PART_WAIT, t);
+    cud_measure_marks(&w->measure, w->stream, queued);
+    t = cud_measure_from(&w->measure, CUD_PART_HASH);
     add_leaves(w, at, rows);
+    cud_measure_to(&w->measure, CUD_PART_HASH, t);
 done:
     return status;
 }
@@ -160,7 +195,7 @@ static enum cud_status compute_window(struct cud_worker *w, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_pipe_facts *const f = w->pipe->f;
-    const double t = cud_now();
+    const double t = cud_measure_from(&w->measure, CUD_PART_COMPUTE);
     const uint64_t step = cud_scratch_rows(w->scratch);
     cud_forest_start(&w->forest, w->window.unit0 * cud_program_leaves(f->program, f->plan->unit_rows, f->plan->unit_rows));
     for (uint64_t at = 0; at < w->window.rows; at += step)
@@ -168,17 +203,17 @@ static enum cud_status compute_window(struct cud_worker *w, struct cud_err *err)
 done:
     if (status != CUD_OK)
         say_rows(w, err);
-    w->compute += cud_now() - t;
+    cud_measure_to(&w->measure, CUD_PART_COMPUTE, t);
     return status;
 }
 
 /* A write of mapped bytes that are gone by now fails too, and that is not the output's fault. */
 static enum cud_status write_window(struct cud_worker *w, struct cud_err *err)
 {
-    const double t = cud_now();
+    const double t = cud_measure_from(&w->measure, CUD_PART_WRITE);
     struct cud_err why = {0};
     enum cud_status status = cud_sink_write(w->pipe->f->sink, w->window.row0, w->window.rows, w->bytes, &why);
-    w->write += cud_now() - t;
+    cud_measure_to(&w->measure, CUD_PART_WRITE, t);
     if (status == CUD_OK || (w->mapped && (status = cud_input_still(w->pipe->f->input, err)) != CUD_OK))
         return status;
     *err = why;
@@ -189,20 +224,23 @@ static enum cud_status write_window(struct cud_worker *w, struct cud_err *err)
 static void offer_window(struct cud_worker *w)
 {
     struct cud_pipe *const p = w->pipe;
-    const double t = cud_now();
+    const double t = cud_measure_from(&w->measure, CUD_PART_WRITE);
     pthread_mutex_lock(&p->lock);
     w->state = WINDOW_OFFERED;
     pthread_cond_signal(&p->changed);
     while (w->state != WINDOW_FREE && !atomic_load(&p->stop))
         pthread_cond_wait(&p->freed, &p->lock);
     pthread_mutex_unlock(&p->lock);
-    w->write += cud_now() - t;
+    cud_measure_to(&w->measure, CUD_PART_WRITE, t);
 }
 
 static enum cud_status do_window(struct cud_worker *w, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_pipe *const p = w->pipe;
+    w->measure.row0 = w->window.row0;
+    w->measure.rows = w->window.rows;
+    const double t = cud_measure_from(&w->measure, CUD_PART_WINDOW);
     TRY(read_window(w, err));
     TRY(compute_window(w, err));
     if (w->mapped)
@@ -220,6 +258,7 @@ static enum cud_status do_window(struct cud_worker *w, struct cud_err *err)
     atomic_fetch_add(&p->bytes_written, out_bytes(p->f->program, w->window.rows));
 done:
     leave_window(w);
+    cud_measure_to(&w->measure, CUD_PART_WINDOW, t);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "program.h"
 #include "registry.h"
 #include "text.h"
+#include "trace.h"
 
 #define PIECE_ELEMS 16384                  /* on a shared device steps follow one another over so many elements of the widest
                                             * row at a time (or one unit), so that they find them in the core's own cache */
@@ -50,7 +51,7 @@ static enum cud_status load_array(const struct cud_loaded *l, const struct cud_s
     if (!cud_shape_bytes(&s->facts.array[i], cud_type_bytes(s->facts.type), &bytes))
         return FAIL(err, CUD_EINPUT, "step '%s': an array has more than 2^63 bytes", s->text);
     TRY(l->device->alloc(l->dev, CUD_ON_DEVICE, bytes, &p, err));
-    TRY(l->device->stream(l->dev, &stream, err));
+    TRY(l->device->stream(l->dev, 0, &stream, err));
     TRY(l->device->put(stream, p, s->array[i], bytes, err));
     TRY(l->device->wait(stream, err));
     *device = p;
@@ -122,6 +123,8 @@ void cud_loaded_free(struct cud_loaded *l)
     free(l->kernel);
     free(l);
 }
+
+size_t cud_program_marks(const struct cud_program *p) { return p->steps + 3; }
 
 const char *cud_loaded_vendor(const struct cud_loaded *l) { return l->gemm ? l->gemm->name : NULL; }
 
@@ -280,6 +283,12 @@ static void *place_for(const struct run *r, size_t i, const void *src)
     return in_place && src == here ? here : other;
 }
 
+/* Behind what was queued last. */
+static enum cud_status mark(const struct run *r, int part, struct cud_err *err)
+{
+    return r->warm ? CUD_OK : r->l->device->mark(r->stream, part, err);
+}
+
 static enum cud_status run_steps(const struct run *r, struct cud_lost *lost, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -287,16 +296,20 @@ static enum cud_status run_steps(const struct run *r, struct cud_lost *lost, str
     const void *at = r->piece.in;
     if (converts_in(p)) {
         TRY(convert(r, p->in.type, p->in.swapped, at, p->compute, r->s->value[0], p->cols_in, NULL, err));
+        TRY(mark(r, CUD_PART_CONVERT, err));
         at = r->s->value[0];
     }
     for (size_t i = 0; i < p->steps; i++) {
         void *const to = place_for(r, i, at);
         TRY(step(r, i, at, to, err));
+        TRY(mark(r, CUD_PART_STEP + (int)i, err));
         at = to;
     }
-    if (at != r->piece.out || p->steps == 0)
+    if (at != r->piece.out || p->steps == 0) {
         TRY(convert(r, p->steps ? p->compute : p->in.type, !p->steps && p->in.swapped, at, p->out.type, r->piece.out, p->cols_out,
                     lost, err));
+        TRY(mark(r, CUD_PART_CONVERT, err));
+    }
 done:
     return status;
 }
@@ -314,6 +327,7 @@ static enum cud_status run_stats(const struct run *r, struct cud_leaf *leaf, str
     const struct cud_call c = {.in = {x}, .out = {leaf}, .type = wide, .warm = r->warm,
         .dim = {r->piece.rows * p->cols_out, r->piece.row0 * p->cols_out, r->s->unit_rows * p->cols_out}};
     TRY(r->l->device->launch(r->stream, r->l->stats, &c, err));
+    TRY(mark(r, CUD_PART_STATS, err));
 done:
     return status;
 }

@@ -42,6 +42,8 @@ struct cud_piece {
     struct cud_lost *lost;                 /* and what its conversion lost */
 };
 
+/* Marks that run sets, each behind a CUD_PART_... of trace.h: CONVERT, STEP + i, STATS. */
+size_t cud_program_marks(const struct cud_program *program);
 /* Queues the program on a piece.  leaf and lost are valid after the stream was waited for. */
 enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scratch *scratch, struct cud_stream *stream,
                                 const struct cud_piece *piece, struct cud_err *err);

@@ -37,6 +37,9 @@ void cud_ranks_device(struct cud_ranks *r, const char *device);
 void cud_ranks_row(struct cud_ranks *r, uint64_t elems);
 /* What this rank is at from now on, where no report says it (pump's reports do). */
 void cud_ranks_phase(struct cud_ranks *r, enum cud_phase phase);
+/* Its waits go to this track from now on; NULL: to none. */
+struct cud_track;
+void cud_ranks_trace(struct cud_ranks *r, struct cud_track *track);
 /* Collective.  Finalizes MPI and returns what main must return: the code on rank 0, 0 elsewhere (a launcher kills ranks that
  * still write when another returns non-zero). */
 int cud_ranks_finish(struct cud_ranks *r, int code);

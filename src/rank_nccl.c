@@ -278,7 +278,7 @@ static enum cud_status lane_make(struct cud_ranks *r, const struct cud_lane_fact
     if (!(l->nccl = cud_nccl_open(CUD_NCCL_SONAME, why)))
         return FAIL(err, CUD_ENOGPU, "%s", why);
     for (struct place *p = l->place; p < l->place + f->places; p++) {
-        TRY(f->device->stream(f->dev, &p->stream, err));
+        TRY(f->device->stream(f->dev, 0, &p->stream, err));
         if (r->me != 0)
             continue;
         TRY(f->device->alloc(f->dev, CUD_ON_DEVICE, f->bytes, &p->device, err));

@@ -56,6 +56,7 @@ struct cud_ranks {
     const char *launcher;
     MPI_Comm mail;                         /* letters and answers; everything else is on MPI_COMM_WORLD */
     struct cud_watchdog *watchdog;
+    struct cud_track *track;               /* --trace: the main thread's; NULL */
     struct cud_message *spare;
     size_t piece;                          /* bytes a message at most */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "rank_own.h"
+#include "trace.h"
 
 static void look_for_signals(struct cud_ranks *r)
 {
@@ -47,11 +48,17 @@ static void nap(unsigned tries)
 
 void cud_ranks_wait(struct cud_ranks *r, bool (*done)(struct cud_ranks *r, void *arg), void *arg)
 {
-    for (unsigned tries = 0; !done(r, arg); tries += tries < 1000) {
+    const double from = r->track ? cud_now() : 0;
+    unsigned tries = 0;
+    for (; !done(r, arg); tries += tries < 1000) {
         cud_ranks_turn(r);
         nap(tries);
     }
+    if (r->track && tries)
+        cud_track_add(r->track, (struct cud_span){.part = CUD_PART_WAIT}, from, cud_now());
 }
+
+void cud_ranks_trace(struct cud_ranks *r, struct cud_track *track) { r->track = track; }
 
 bool cud_ranks_test(struct cud_ranks *r, MPI_Request *request)
 {

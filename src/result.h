@@ -19,7 +19,7 @@ struct cud_run_facts {
     uint64_t window_bytes;
     double start, stream, commit;          /* seconds */
     uint64_t bytes_read, bytes_written;
-    const char *bottleneck;                /* "read", "compute", "write" */
+    const char *bottleneck;                /* see cud_measure_bottleneck */
     char started[32];                      /* 2026-01-31T12:00:00Z */
 };
 

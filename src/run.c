@@ -10,6 +10,7 @@
 #include "run.h"
 #include "signals.h"
 #include "sink.h"
+#include "timeline.h"
 
 enum { TAG_SIZE = 101, TAG_FORESTS = 102 };     /* apart from the sink's */
 
@@ -20,6 +21,7 @@ struct run {
     struct cud_sink *sink;
     struct cud_grove *grove;
     struct cud_pipe_sums sums;             /* rank 0, after gather: of all ranks */
+    struct cud_timeline timeline;
     double began, streaming, streamed, closed;
     char started[32];
 };
@@ -108,9 +110,8 @@ static enum cud_status gather(struct run *r, struct cud_err *err)
         r->sums.bytes_read += all[i].bytes_read;
         r->sums.bytes_written += all[i].bytes_written;
         r->sums.rows += all[i].rows;
-        r->sums.read += all[i].read;
-        r->sums.compute += all[i].compute;
-        r->sums.write += all[i].write;
+        for (int k = 0; k < CUD_SUMS; k++)
+            r->sums.part[k] += all[i].part[k];
     }
     if (me != 0)
         TRY(send_grove(r, err));
@@ -135,13 +136,6 @@ static enum cud_status fold(const struct run *r, struct cud_summary *s, struct c
     const struct cud_node all = cud_forest_fold(f, kind);
     cud_stats_finish(&all, kind, s);
     return CUD_OK;
-}
-
-static const char *bottleneck(const struct cud_pipe_sums *s, bool writes)
-{
-    if (writes && s->write >= s->read && s->write >= s->compute)
-        return "write";
-    return s->read >= s->compute ? "read" : "compute";
 }
 
 static void warn(const struct cud_summary *s, const struct cud_program *p)
@@ -182,7 +176,7 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
                                                                                     : r->p.plan.facts.out_row_bytes),
         .start = r->streaming - r->began, .stream = r->streamed - r->streaming, .commit = r->closed - r->streamed,
         .bytes_read = r->sums.bytes_read, .bytes_written = writes ? r->sums.bytes_written : 0,
-        .bottleneck = bottleneck(&r->sums, writes)};
+        .bottleneck = cud_measure_bottleneck(r->sums.part, r->p.binding.device->shared)};
     memcpy(facts.started, r->started, sizeof facts.started);
     TRY(cud_result_json(&facts, &json, &n, err));
     TRY(cud_sink_commit(r->sink, json, n, err));
@@ -228,7 +222,7 @@ static enum cud_status open_sink(struct run *r, struct cud_err *err)
     if (!file)
         (void)FAIL(err, CUD_EFAILED, "no memory for the names of %zu inputs", job->inputs);
     const struct cud_sink_facts facts = {
-        .path = job->output, .result = job->result, .force = job->force, .direct = r->p.direct, .head = r->p.head,
+        .path = job->output, .result = job->result, .trace = job->trace, .force = job->force, .direct = r->p.direct, .head = r->p.head,
         .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = r->p.program.rows, .inputs = n,
         .input = file, .plan = &r->p.plan, .lane = r->p.lane, .device = r->p.binding.device, .dev = r->p.binding.dev};
     TRY(cud_rank_agree(r->ranks, err));
@@ -242,22 +236,32 @@ done:
     return status;
 }
 
+static double end_phase(const struct run *r, enum cud_part part, double from)
+{
+    const double now = cud_now();
+    cud_track_add(r->timeline.track ? r->timeline.track[0] : NULL, (struct cud_span){.part = part}, from, now);
+    return now;
+}
+
 static enum cud_status stream(struct run *r, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    const struct cud_pipe_facts facts = {
+    struct cud_pipe_facts facts = {
         .input = &r->p.input, .program = &r->p.program, .loaded = r->p.loaded, .binding = &r->p.binding, .plan = &r->p.plan,
         .sink = r->sink, .ranks = r->ranks, .progress = r->job->progress, .quiet = r->job->verbose < 0};
     cud_ranks_row(r->ranks, r->p.program.flat ? cud_shape_cols(&r->p.program.in.shape) : 1);
     r->grove = cud_grove_make(cud_stats_kind(r->p.program.out.type));
     if (!r->grove)
         (void)FAIL(err, CUD_EFAILED, "no memory for the statistics");
+    else if (r->job->trace)
+        (void)cud_timeline_add(&r->timeline, cud_pipe_workers(&facts), err);
+    facts.track = r->timeline.track;
     TRY(cud_rank_agree(r->ranks, err));
-    r->streaming = cud_now();
+    r->streaming = end_phase(r, CUD_PART_START, r->began);
     if (cud_pipe_run(&facts, r->grove, &r->sums, err) == CUD_OK)
         (void)cud_input_still(&r->p.input, err);       /* a mapped page that lost its end reads as zeros */
     TRY(cud_rank_agree(r->ranks, err));
-    r->streamed = cud_now();
+    r->streamed = end_phase(r, CUD_PART_STREAM, r->streaming);
     TRY(gather(r, err));
     cud_ranks_phase(r->ranks, CUD_PHASE_COMMIT);
     (void)cud_sink_close(r->sink, err);
@@ -265,6 +269,28 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
     r->closed = cud_now();
 done:
     return status;
+}
+
+static enum cud_status start_trace(struct run *r, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    if (!r->job->trace || r->job->dry_run)
+        return CUD_OK;
+    (void)cud_timeline_make(r->began, &r->timeline, err);
+    TRY(cud_rank_agree(r->ranks, err));
+    cud_ranks_trace(r->ranks, r->timeline.track[0]);
+done:
+    return status;
+}
+
+/* Collective. */
+static enum cud_status write_trace(struct run *r, struct cud_err *err)
+{
+    if (!r->timeline.track)
+        return CUD_OK;
+    (void)end_phase(r, CUD_PART_COMMIT, r->streamed);
+    cud_ranks_trace(r->ranks, NULL);
+    return cud_timeline_write(&r->timeline, r->job->trace, &r->p.binding, &r->p.program, r->ranks, err);
 }
 
 static void note_default(const struct cud_job *job)
@@ -308,6 +334,7 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
     set_started(&r);
     cud_note_quiet(job->verbose < 0);
     cud_ranks_timeout(ranks, job->timeout);
+    TRY(start_trace(&r, err));
     TRY(cud_prepare(job, ranks, &r.p, err));
     if (me == 0 && job->verbose > 0 && !job->dry_run)
         cud_dry_run_print(job, &r.p, stderr);
@@ -328,7 +355,10 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
     if (me == 0)
         (void)finish(&r, err);
     TRY(cud_rank_agree(ranks, err));
+    TRY(write_trace(&r, err));
 done:
+    cud_ranks_trace(ranks, NULL);
+    cud_timeline_free(&r.timeline);
     cud_sink_free(r.sink);
     cud_grove_free(r.grove);
     cud_prepared_free(&r.p);

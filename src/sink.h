@@ -21,6 +21,7 @@ uint64_t cud_sink_pieces_bytes(const struct cud_plan *plan);
 struct cud_sink_facts {
     const char *path;                      /* absolute; "-": stdout (never direct); "none" */
     const char *result;                    /* absolute; "-", "none" */
+    const char *trace;                     /* absolute; NULL.  Only checked here */
     bool force, direct;
     const struct cud_lane_kind *lane;      /* the root way: how rows go to rank 0; from where, if it takes them from a device */
     const struct cud_device *device;

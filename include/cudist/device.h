@@ -20,6 +20,12 @@ struct cud_device_facts {                  /* plain bytes: sent between ranks */
     uint64_t bytes_total, bytes_free;      /* 0: host memory */
 };
 
+/* A place in a stream's work. */
+struct cud_mark {
+    int what;                              /* the caller's word for what stands in front of it */
+    double at;                             /* when the device came there: seconds of the host's monotonic clock */
+};
+
 struct cud_device {
     const char *name;                      /* "cpu", "cuda" */
     bool shared;                           /* device memory is host memory: put and get need not be called, work is done at once */
@@ -36,7 +42,8 @@ struct cud_device {
 
     enum cud_status (*alloc)(struct cud_dev *dev, enum cud_memory where, size_t bytes, void **p, struct cud_err *err);
     void (*free)(struct cud_dev *dev, enum cud_memory where, void *p);    /* NULL is fine */
-    enum cud_status (*stream)(struct cud_dev *dev, struct cud_stream **stream, struct cud_err *err);
+    /* marks: how many may be set between two waits; 0: mark does nothing. */
+    enum cud_status (*stream)(struct cud_dev *dev, size_t marks, struct cud_stream **stream, struct cud_err *err);
     void (*stream_free)(struct cud_stream *stream);                   /* NULL is fine; waits for what is queued */
 
     /* Queued in order on the stream.  Host memory stays untouched until the stream is waited for. */
@@ -45,9 +52,15 @@ struct cud_device {
     /* call is copied; call->stream is set by the device. */
     enum cud_status (*launch)(struct cud_stream *stream, const struct cud_kernel *kernel, const struct cud_call *call,
                               struct cud_err *err);
+    enum cud_status (*mark)(struct cud_stream *stream, int what, struct cud_err *err);
     enum cud_status (*wait)(struct cud_stream *stream, struct cud_err *err);   /* until all that is queued is done */
     enum cud_status (*ready)(struct cud_stream *stream, bool *ready, struct cud_err *err);       /* is it?  Does not wait */
     void *(*native)(struct cud_stream *stream);                       /* what vendors' libraries take: a cudaStream_t; NULL: none */
+    /* After a wait: the marks set before it, in order, and how many.  They are forgotten then. */
+    size_t (*marks)(struct cud_stream *stream, struct cud_mark *mark);
+
+    /* For profilers: what the calling thread does from now on; NULL: what it did before that. */
+    void (*range)(const char *name);
 
     /* Multiplies matrices by a vendor's library, or NULL where there is none.  why says what was missing. */
     const struct cud_gemm *(*gemm)(struct cud_dev *dev, char why[200]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include "clock.h"
 #include "launch.h"
 #include "openblas.h"
 #include "registry.h"
@@ -9,10 +10,12 @@
 #define PAGE 4096
 
 struct cud_dev { int number; };
-struct cud_stream { int unused; };
+struct cud_stream {
+    size_t room, marks;
+    struct cud_mark mark[];
+};
 
 static struct cud_dev the_cpu;             /* holds nothing: only its address is used */
-static struct cud_stream the_stream;
 
 static enum cud_status count(int *devices, struct cud_err *err)
 {
@@ -64,14 +67,18 @@ static void release(struct cud_dev *dev, enum cud_memory where, void *p)
     free(p);
 }
 
-static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
+static enum cud_status stream(struct cud_dev *dev, size_t marks, struct cud_stream **s, struct cud_err *err)
 {
-    (void)dev, (void)err;
-    *s = &the_stream;
+    (void)dev;
+    struct cud_stream *const new = calloc(1, sizeof *new + marks * sizeof *new->mark);
+    if (!new)
+        return FAIL(err, CUD_EFAILED, "no memory for a stream");
+    new->room = marks;
+    *s = new;
     return CUD_OK;
 }
 
-static void stream_free(struct cud_stream *s) { (void)s; }
+static void stream_free(struct cud_stream *s) { free(s); }
 
 static enum cud_status copy(struct cud_stream *s, void *to, const void *from, size_t bytes, struct cud_err *err)
 {
@@ -107,6 +114,25 @@ static void *native(struct cud_stream *s)
     return NULL;
 }
 
+static enum cud_status mark(struct cud_stream *s, int what, struct cud_err *err)
+{
+    (void)err;
+    if (s->marks < s->room)
+        s->mark[s->marks++] = (struct cud_mark){.what = what, .at = cud_now()};
+    return CUD_OK;
+}
+
+static size_t marks(struct cud_stream *s, struct cud_mark *to)
+{
+    const size_t n = s->marks;
+    if (n)
+        memcpy(to, s->mark, n * sizeof *to);
+    s->marks = 0;
+    return n;
+}
+
+static void range(const char *name) { (void)name; }
+
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
     (void)dev;
@@ -117,5 +143,6 @@ extern const struct cud_device cud_device_cpu;
 const struct cud_device cud_device_cpu = {
     .name = "cpu", .shared = true, .count = count, .versions = versions, .identify = facts, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
-    .put = copy, .get = copy, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
+    .put = copy, .get = copy, .launch = launch, .mark = mark, .wait = wait_for, .ready = ready, .native = native,
+    .marks = marks, .range = range, .gemm = gemm,
 };

@@ -1,15 +1,19 @@
 /* A CUDA GPU: a thin map to the runtime API.  CUDA's errors become ours here and nowhere else. */
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "clock.h"
 #include "cublaslt.h"
 #include "launch.h"
 #include "registry.h"
 
 struct cud_dev {
     int number;
+    cudaEvent_t origin;                    /* what marks are measured from, and when that was */
+    double origin_at;
     _Atomic(const char *) step;            /* the one that was queued last, by whichever thread */
 };
 
@@ -18,6 +22,11 @@ struct cud_stream {
     cudaStream_t stream;
     cudaEvent_t done;                      /* all that was queued before the last wait */
     const char *step;                      /* the one that was queued last since then */
+    size_t room, marks;
+    cudaEvent_t *mark;                     /* room of them */
+    int *what;
+    cudaEvent_t base;                      /* instead of the device's origin, once that is long ago: base_at > 0 */
+    double base_at;
 };
 
 /* What to do, where that can be said. */
@@ -83,6 +92,28 @@ static enum cud_status enter(struct cud_dev *dev, struct cud_err *err)
     return check(dev->number, cudaSetDevice(dev->number), "choosing it", err);
 }
 
+/* An event, and the host's time of it.  Twice: the first time all is slow. */
+static enum cud_status set_origin(struct cud_dev *d, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    TRY(check(d->number, cudaEventCreateWithFlags(&d->origin, cudaEventDefault), "making an event", err));
+    for (int i = 0; i < 2; i++) {
+        const double before = cud_now();
+        TRY(check(d->number, cudaEventRecord(d->origin, cudaStreamLegacy), "marking a place", err));
+        TRY(check(d->number, cudaEventSynchronize(d->origin), "waiting for it", err));
+        d->origin_at = (before + cud_now()) / 2;
+    }
+done:
+    return status;
+}
+
+static void close_device(struct cud_dev *dev)
+{
+    if (dev && dev->origin)
+        (void)cudaEventDestroy(dev->origin);
+    free(dev);
+}
+
 static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -92,14 +123,13 @@ static enum cud_status open_device(int device, struct cud_dev **dev, struct cud_
     d->number = device;
     TRY(enter(d, err));
     TRY(check(device, cudaFree(NULL), "starting it", err));    /* makes the context now, not in the first window */
+    TRY(set_origin(d, err));
     *dev = d;
     d = NULL;
 done:
-    free(d);
+    close_device(d);
     return status;
 }
-
-static void close_device(struct cud_dev *dev) { free(dev); }
 
 static void uuid_text(const struct cudaDeviceProp *p, char uuid[48])
 {
@@ -170,11 +200,33 @@ static void stream_free(struct cud_stream *s)
     }
     if (s->done)
         (void)cudaEventDestroy(s->done);
+    if (s->base)
+        (void)cudaEventDestroy(s->base);
+    for (size_t i = 0; s->mark && i < s->room; i++)
+        if (s->mark[i])
+            (void)cudaEventDestroy(s->mark[i]);
+    free(s->mark);
+    free(s->what);
     free(s);
 }
 
+static enum cud_status make_marks(struct cud_stream *s, size_t marks, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    s->mark = calloc(marks, sizeof *s->mark);
+    s->what = calloc(marks, sizeof *s->what);
+    if (!s->mark || !s->what)
+        return FAIL(err, CUD_EFAILED, "no memory for a stream");
+    s->room = marks;
+    TRY(check(s->dev->number, cudaEventCreateWithFlags(&s->base, cudaEventDefault), "making an event", err));
+    for (size_t i = 0; i < marks; i++)
+        TRY(check(s->dev->number, cudaEventCreateWithFlags(&s->mark[i], cudaEventDefault), "making an event", err));
+done:
+    return status;
+}
+
 /* A thread that waits for the event sleeps: there are more threads than CPUs, and readers and writers need these. */
-static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
+static enum cud_status stream(struct cud_dev *dev, size_t marks, struct cud_stream **s, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_stream *new = calloc(1, sizeof *new);
@@ -183,6 +235,8 @@ static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct
     new->dev = dev;
     TRY(check(dev->number, cudaStreamCreateWithFlags(&new->stream, cudaStreamNonBlocking), "making a stream", err));
     TRY(check(dev->number, cudaEventCreateWithFlags(&new->done, cudaEventBlockingSync | cudaEventDisableTiming), "making an event", err));
+    if (marks)
+        TRY(make_marks(new, marks, err));
     *s = new;
     new = NULL;
 done:
@@ -235,6 +289,49 @@ static enum cud_status ready(struct cud_stream *s, bool *is_ready, struct cud_er
 }
 
 static void *native(struct cud_stream *s) { return s->stream; }
+static enum cud_status mark(struct cud_stream *s, int what, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    if (s->marks == s->room)
+        return CUD_OK;
+    TRY(check_queue(s, cudaEventRecord(s->mark[s->marks], s->stream), "marking a place", err));
+    s->what[s->marks++] = what;
+done:
+    return status;
+}
+
+/* CUDA gives the time between two events in milliseconds as a float: half a microsecond is lost after 8 s, so from then on the
+ * stream measures from an event of its own. */
+static size_t marks(struct cud_stream *s, struct cud_mark *to)
+{
+    enum { LONG = 8000 };
+    const size_t n = s->marks;
+    const cudaEvent_t base = s->base_at > 0 ? s->base : s->dev->origin;
+    const double base_at = s->base_at > 0 ? s->base_at : s->dev->origin_at;
+    float ms = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (cudaEventElapsedTime(&ms, base, s->mark[i]) != cudaSuccess)
+            ms = 0;
+        to[i] = (struct cud_mark){.what = s->what[i], .at = base_at + 1e-3 * ms};
+    }
+    if (n && ms > LONG) {
+        const cudaEvent_t spare = s->base;
+        s->base = s->mark[n - 1];
+        s->base_at = to[n - 1].at;
+        s->mark[n - 1] = spare;
+    }
+    s->marks = 0;
+    return n;
+}
+
+/* NVTX does next to nothing while no profiler is there. */
+static void range(const char *name)
+{
+    if (name)
+        (void)nvtxRangePushA(name);
+    else
+        (void)nvtxRangePop();
+}
 
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
@@ -250,5 +347,6 @@ extern const struct cud_device cud_device_cuda;
 const struct cud_device cud_device_cuda = {
     .name = "cuda", .shared = false, .count = count, .versions = versions, .identify = identify, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
-    .put = put, .get = get, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
+    .put = put, .get = get, .launch = launch, .mark = mark, .wait = wait_for, .ready = ready, .native = native,
+    .marks = marks, .range = range, .gemm = gemm,
 };

@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "clock.h"
 #include "launch.h"
 #include "registry.h"
 
 struct item {
-    const struct cud_kernel *kernel;       /* NULL: a copy */
+    enum { COPY, KERNEL, MARK } kind;
+    const struct cud_kernel *kernel;
     struct cud_call call;
     void *to;
     const void *from;
     size_t bytes;
+    int what;                              /* a mark's */
 };
 
 struct room { struct room *next; void *p; size_t bytes; };
@@ -31,6 +34,8 @@ struct cud_stream {
     struct item *item;
     size_t items, room;
     uint64_t random;
+    size_t mark_room, marks;               /* that were come to */
+    struct cud_mark *mark;
 };
 
 static enum cud_status count(int *devices, struct cud_err *err)
@@ -130,9 +135,11 @@ static enum cud_status run(struct cud_stream *s, size_t n, struct cud_err *err)
     protect(s->dev, PROT_READ | PROT_WRITE);
     for (size_t i = 0; i < n && status == CUD_OK; i++) {
         const struct item *const t = &s->item[i];
-        const int code = t->kernel ? t->kernel->launch(&t->call) : 0;
-        if (!t->kernel && t->bytes)
+        const int code = t->kind == KERNEL ? t->kernel->launch(&t->call) : 0;
+        if (t->kind == COPY && t->bytes)
             memcpy(t->to, t->from, t->bytes);
+        if (t->kind == MARK && s->marks < s->mark_room)
+            s->mark[s->marks++] = (struct cud_mark){.what = t->what, .at = cud_now()};
         if (code)
             status = cud_launch_failed(t->kernel, &t->call, code, err);
     }
@@ -143,11 +150,16 @@ static enum cud_status run(struct cud_stream *s, size_t n, struct cud_err *err)
     return status;
 }
 
-static enum cud_status stream(struct cud_dev *dev, struct cud_stream **s, struct cud_err *err)
+static enum cud_status stream(struct cud_dev *dev, size_t marks, struct cud_stream **s, struct cud_err *err)
 {
     struct cud_stream *const new = calloc(1, sizeof *new);
-    if (!new)
+    if (new)
+        new->mark = calloc(marks + 1, sizeof *new->mark);
+    if (!new || !new->mark) {
+        free(new);
         return FAIL(err, CUD_EFAILED, "no memory for a stream");
+    }
+    new->mark_room = marks;
     const char *const seed = getenv("CUDIST_STRICT");
     new->dev = dev;
     new->random = 0x9e3779b97f4a7c15u + (seed ? strtoull(seed, NULL, 10) : 0);
@@ -179,6 +191,7 @@ static void stream_free(struct cud_stream *s)
     if (wait_for(s, &none) != CUD_OK)
         s->items = 0;
     free(s->item);
+    free(s->mark);
     free(s);
 }
 
@@ -204,13 +217,29 @@ static enum cud_status queue(struct cud_stream *s, const struct item *item, stru
 
 static enum cud_status copy(struct cud_stream *s, void *to, const void *from, size_t bytes, struct cud_err *err)
 {
-    return queue(s, &(struct item){.to = to, .from = from, .bytes = bytes}, err);
+    return queue(s, &(struct item){.kind = COPY, .to = to, .from = from, .bytes = bytes}, err);
 }
 
 static enum cud_status launch(struct cud_stream *s, const struct cud_kernel *kernel, const struct cud_call *call, struct cud_err *err)
 {
-    return call->warm ? CUD_OK : queue(s, &(struct item){.kernel = kernel, .call = *call}, err);
+    return call->warm ? CUD_OK : queue(s, &(struct item){.kind = KERNEL, .kernel = kernel, .call = *call}, err);
 }
+
+static enum cud_status mark(struct cud_stream *s, int what, struct cud_err *err)
+{
+    return s->mark_room ? queue(s, &(struct item){.kind = MARK, .what = what}, err) : CUD_OK;
+}
+
+static size_t marks(struct cud_stream *s, struct cud_mark *to)
+{
+    const size_t n = s->marks;
+    if (n)
+        memcpy(to, s->mark, n * sizeof *to);
+    s->marks = 0;
+    return n;
+}
+
+static void range(const char *name) { (void)name; }
 
 static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
 {
@@ -222,5 +251,6 @@ extern const struct cud_device cud_device_strict;
 const struct cud_device cud_device_strict = {
     .name = "strict", .shared = false, .count = count, .versions = versions, .identify = facts, .open = open_device,
     .close = close_device, .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream,
-    .stream_free = stream_free, .put = copy, .get = copy, .launch = launch, .wait = wait_for, .ready = ready, .native = native, .gemm = gemm,
+    .stream_free = stream_free, .put = copy, .get = copy, .launch = launch, .mark = mark, .wait = wait_for,
+    .ready = ready, .native = native, .marks = marks, .range = range, .gemm = gemm,
 };

@@ -125,7 +125,7 @@ int main(void)
     char why[200] = "";
     setenv("CUBLASLT_EMU_FAIL", "400", 0);
     gpu = cud_registry_device("cuda");
-    if (!gpu || gpu->open(0, &dev, &err) != CUD_OK || gpu->stream(dev, &stream, &err) != CUD_OK) {
+    if (!gpu || gpu->open(0, &dev, &err) != CUD_OK || gpu->stream(dev, 0, &stream, &err) != CUD_OK) {
         printf("Bail out! no emulated GPU: %s\n", err.text);
         return 1;
     }

@@ -145,12 +145,13 @@ def same(name, words, todo):
 ROWS, LATER = r"rows \d+ to \d+: GPU \d: ", r"step [12] \((relu|dense:[^)]*)\) or what was queued before it: .*"
 FAILS = {"cudaMalloc:1": r"GPU \d: no memory for a buffer", "cudaMalloc:4:memory": r"GPU \d: .*--window",
          "cudaHostAlloc:2": r"GPU \d: no pinned memory", "cudaStreamCreateWithFlags:1:memory": r"GPU \d: making a stream",
-         "cudaEventCreateWithFlags:2": r"GPU \d: making an event",
+         "cudaEventCreateWithFlags:1": r"GPU \d: making an event", "cudaEventCreateWithFlags:7:memory": r"GPU \d: making an event",
          "cudaMemcpyAsync:1:ecc": r"step 2 \(dense:weights=.*\): GPU \d: copying to it: .*ECC",
          "cudaMemcpyAsync:9:lost": ROWS, "cudaLaunchKernel:1:cudaErrorInvalidValue": ROWS + r"step 1 \(relu\): kernel relu cannot",
          "cudaLaunchKernel:2:cudaErrorInvalidValue": ROWS + r"step 2 \(dense:weights=.*\): kernel dense cannot",
-         "cudaLaunchKernel:7:launch": ROWS, "cudaEventSynchronize:1:launch": r"step 2 \(dense:.*GPU \d: waiting for it",
-         "cudaEventSynchronize:4:lost": ROWS + LATER, "kernel:1:ecc": ROWS + LATER + "ECC",
+         "cudaLaunchKernel:7:launch": ROWS, "cudaEventSynchronize:1:launch": r"GPU \d: waiting for it",
+         "cudaEventSynchronize:3:launch": r"step 2 \(dense:.*GPU \d: waiting for it", "cudaEventSynchronize:6:lost": ROWS + LATER,
+         "kernel:1:ecc": ROWS + LATER + "ECC",
          "cudaFuncGetAttributes:1:cudaErrorNoKernelImageForDevice": r"GPU \d: step 1 \(relu\): kernel relu cannot be loaded.*GENCODE",
          "kernel:6:cudaErrorIllegalAddress": ROWS + LATER + "IllegalAddress.*CUDA_LAUNCH_BLOCKING", "copy:1:lost": r"step 2 \(.*GPU \d",
          "copy:8:ecc": ROWS + ".*ECC"}
