@@ -3,14 +3,13 @@
 
 template <class T> KERNEL affine(const T *x, T *y, size_t n, T scale, T shift)
 {
-    EACH(i, n)
-        y[i] = QUIET(scale * x[i] + shift);
+    MAP(x, y, n, v, QUIET(scale * v + shift));
 }
 
 template <class T> static int launch(const struct cud_call *c)
 {
     const size_t n = c->dim[0] * c->dim[1];
-    return LAUNCH_EACH(affine<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n, (T)c->param[0], (T)c->param[1]);
+    return LAUNCH_MAP(affine<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n, (T)c->param[0], (T)c->param[1]);
 }
 
 static const struct cud_param params[] = {

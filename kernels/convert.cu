@@ -47,12 +47,11 @@ HELPER float wide(half x)
     return FROM_BITS<float>(sign | (rest < 0x0f800000 ? finite : rest + 0x70000000));
 }
 
-template <class T> HELPER T load(const T *p, size_t i, bool swap)
+template <class T> HELPER T straight(T x, bool swap)
 {
     typename word_of<sizeof(T)>::type u;
-    memcpy(&u, p + i, sizeof u);
+    memcpy(&u, &x, sizeof u);
     u = swap ? swapped(u) : u;
-    T x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
@@ -205,14 +204,12 @@ template <class To, class W> HELPER To to_int(W x, struct losses<W> *n)
 
 template <class U> KERNEL copy(const U *x, U *y, size_t n, bool swap)
 {
-    EACH(i, n)
-        y[i] = load(x, i, swap);
+    MAP(x, y, n, v, straight(v, swap));
 }
 
 template <class T, class To> KERNEL floats(const T *x, To *y, size_t n, bool swap)
 {
-    EACH(i, n)
-        y[i] = to_float<To>(wide(load(x, i, swap)));
+    MAP(x, y, n, v, to_float<To>(wide(straight(v, swap))));
 }
 
 template <class T, class To> KERNEL ints(const T *x, To *y, struct cud_lost *lost, size_t n, size_t unit, bool swap)
@@ -221,8 +218,7 @@ template <class T, class To> KERNEL ints(const T *x, To *y, struct cud_lost *los
         struct losses<decltype(wide(T()))> sum = {};
         size_t at;
         const size_t have = leaf_find(t, n, unit, &at);
-        EACH_OF(i, have)
-            y[at + i] = to_int<To>(wide(load(x + at, i, swap)), &sum);
+        MAP_OF(x + at, y + at, have, v, to_int<To>(wide(straight(v, swap)), &sum));
         if (lost) {
             const unsigned changed = TOTAL((unsigned)sum.changed), saturated = TOTAL((unsigned)sum.saturated);
             const unsigned nan = TOTAL((unsigned)sum.nan);
@@ -252,10 +248,10 @@ template <class T, class To> static int pair(const struct cud_call *c)
     const bool swap = c->param[0] != 0;
     if constexpr (std::is_same_v<T, To>) {
         typedef typename word_of<sizeof(T)>::type U;
-        const int bad = LAUNCH_EACH(copy<U>, n, c, (const U *)c->in[0], (U *)c->out[0], n, swap);
+        const int bad = LAUNCH_MAP(copy<U>, n, c, (const U *)c->in[0], (U *)c->out[0], n, swap);
         return bad ? bad : nothing_lost(c);
     } else if constexpr (is_float<To> || std::is_same_v<To, half> || std::is_same_v<To, brain>) {
-        const int bad = LAUNCH_EACH((floats<T, To>), n, c, (const T *)c->in[0], (To *)c->out[0], n, swap);
+        const int bad = LAUNCH_MAP((floats<T, To>), n, c, (const T *)c->in[0], (To *)c->out[0], n, swap);
         return bad ? bad : nothing_lost(c);
     } else
         return LAUNCH_TILES((ints<T, To>), leaf_count(n, c->dim[2]), c, (const T *)c->in[0], (To *)c->out[0],

@@ -4,14 +4,13 @@
 
 template <class T> KERNEL exp_each(const T *x, T *y, size_t n)
 {
-    EACH(i, n)
-        y[i] = cud_exp(x[i]);
+    MAP(x, y, n, v, cud_exp(v));
 }
 
 template <class T> static int launch(const struct cud_call *c)
 {
     const size_t n = c->dim[0] * c->dim[1];
-    return LAUNCH_EACH(exp_each<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n);
+    return LAUNCH_MAP(exp_each<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n);
 }
 
 EXPORT(exp, .brief = "y = exp(x)", .kind = CUD_MAP, .in_place = true, .launch = BY_TYPE(launch))

@@ -3,12 +3,14 @@
  *
  * A launch is cut among blocks of LANES lanes; a lane is a thread on a GPU.
  *
+ *   MAP(x, y, n, v, f)    y[i] = f, an expression of v = x[i], for every i below n; y may be x if its elements are as long
  *   EACH(i, n)            every element once, in any order; a body writes what belongs to its i only
  *   TILES(t, n)           every tile once, one block of lanes to a tile
  *   ROWS(r, n, cols)      every row once, a team of lanes to a row: 1, 32 or a block, as suits so many columns
  *
  * Within TILES or ROWS all lanes run all statements; what is declared there is each lane's own.  And:
  *
+ *   MAP_OF(x, y, n, v, f) the same as MAP, shared out among the lanes
  *   EACH_OF(i, n)         every i below n once, shared out among the lanes; integers may be summed up in a lane's variable
  *   EACH_PAIR(r, m, c, n, pitch)   the same for every r < m, c < n; the constant pitch is not below n
  *   JOIN()                waits for all lanes: between writing something shared and reading it in another lane

@@ -29,6 +29,12 @@
 #endif
 #define EACH(i, n) CUD_FREE for (size_t i##_k = 0, i##_n = (n); i##_k < i##_n; i##_k++) \
     if (const size_t i = CUD_AT(i##_k, i##_n, 1); true)
+#define MAP(from, to, n, v, ...)            \
+    EACH(v##_i, n) {                        \
+        const auto v = (from)[v##_i];       \
+        (to)[v##_i] = (__VA_ARGS__);        \
+    }
+#define MAP_OF(from, to, n, v, ...) MAP(from, to, n, v, __VA_ARGS__)
 #define TILES(t, n) for (size_t t##_k = 0, t##_n = (n); t##_k < t##_n; t##_k++) \
     if (const size_t t = CUD_AT(t##_k, t##_n, 1); true)
 #define ROWS(r, n, cols) TILES(r, (void(cols), n))
@@ -264,5 +270,6 @@ template <class T> HELPER T ROW_MOST(const T *p, size_t n)
 }
 
 #define LAUNCH_EACH(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
+#define LAUNCH_MAP(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
 #define LAUNCH_TILES(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
 #define LAUNCH_ROWS(k, n, cols, c, ...) ((void)(c), k(__VA_ARGS__), 0)

@@ -10,6 +10,11 @@
 enum { cud_team = LANES };
 #define EACH(i, n) \
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (size_t)gridDim.x * blockDim.x)
+#define MAP(from, to, n, v, ...)                                                                                         \
+    cud_map((from), (to), (n), (size_t)blockIdx.x * blockDim.x + threadIdx.x, (size_t)gridDim.x * blockDim.x, \
+            [&](auto v) { return (__VA_ARGS__); })
+#define MAP_OF(from, to, n, v, ...) \
+    cud_map((from), (to), (n), threadIdx.x % cud_team, cud_team, [&](auto v) { return (__VA_ARGS__); })
 #define TILES(t, n) for (size_t t = blockIdx.x, cud_team = LANES; (void)cud_team, t < (n); t += gridDim.x)
 #define ROWS(r, n, cols)                                                                                                  \
     for (size_t cud_team = cud_team_of(cols), r##_step = LANES / cud_team, r = blockIdx.x * r##_step + threadIdx.x / cud_team; \
@@ -44,6 +49,61 @@ HELPER void cud_join(unsigned team)
 }
 
 #define UNROLL _Pragma("unroll")
+
+/* n elements in registers, from and to memory by 16 bytes.  In words of 4 bytes all the time: of smaller ones nvcc would make
+ * accesses of their size. */
+template <class T, size_t n> struct cud_words {
+    uint32_t w[n * sizeof(T) / 4];
+    HELPER_OF void load(const T *p)
+    {
+        for (size_t i = 0; i < n * sizeof(T) / 16; i++) {
+            const uint4 u = ((const uint4 *)p)[i];
+            w[4 * i] = u.x, w[4 * i + 1] = u.y, w[4 * i + 2] = u.z, w[4 * i + 3] = u.w;
+        }
+    }
+    HELPER_OF void store(T *p) const
+    {
+        for (size_t i = 0; i < n * sizeof(T) / 16; i++)
+            ((uint4 *)p)[i] = make_uint4(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
+    }
+    HELPER_OF T get(size_t i) const
+    {
+        uint64_t u = w[i * sizeof(T) / 4] >> i * sizeof(T) % 4 * 8;
+        if (sizeof(T) == 8)
+            u |= (uint64_t)w[2 * i + 1] << 32;
+        T x;
+        memcpy(&x, &u, sizeof x);
+        return x;
+    }
+    HELPER_OF void set(size_t i, T x)          /* in rising order */
+    {
+        uint64_t u = 0;
+        memcpy(&u, &x, sizeof x);
+        uint32_t *const at = &w[i * sizeof(T) / 4];
+        *at = i * sizeof(T) % 4 ? *at | (uint32_t)u << i * sizeof(T) % 4 * 8 : (uint32_t)u;
+        if (sizeof(T) == 8)
+            at[1] = (uint32_t)(u >> 32);
+    }
+};
+/* Lane `first` of `step`.  Where both are aligned to 16 bytes that many at a time, then what is left one by one. */
+template <class T, class To, class F> HELPER void cud_map(const T *x, To *y, size_t n, size_t first, size_t step, F f)
+{
+    constexpr size_t many = sizeof(uint4) / (sizeof(T) < sizeof(To) ? sizeof(T) : sizeof(To));
+    const size_t whole = ((uintptr_t)x | (uintptr_t)y) % sizeof(uint4) ? 0 : n / many;
+#pragma unroll 1
+    for (size_t i = first; i < whole; i += step) {
+        cud_words<T, many> a;
+        cud_words<To, many> b;
+        a.load(x + i * many);
+        for (size_t k = 0; k < many; k++)
+            b.set(k, f(a.get(k)));
+        b.store(y + i * many);
+    }
+#pragma unroll 1
+    for (size_t i = whole * many + first; i < n; i += step)
+        y[i] = f(x[i]);
+}
+
 #define PACK 1
 template <class T> using pack = T;
 template <class T> HELPER T LOAD(const T *p) { return *p; }
@@ -171,5 +231,6 @@ static inline int cud_load(const void *kernel)
      : (blocks) > 0 ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) \
                     : 0)
 #define LAUNCH_EACH(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES), c, __VA_ARGS__)
+#define LAUNCH_MAP(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), 4 * LANES), c, __VA_ARGS__)
 #define LAUNCH_TILES(k, n, c, ...) CUD_LAUNCH(k, (n), c, __VA_ARGS__)
 #define LAUNCH_ROWS(k, n, cols, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES / cud_team_of(cols)), c, __VA_ARGS__)

@@ -3,14 +3,13 @@
 
 template <class T> KERNEL scale(const T *x, T *y, size_t n, T factor)
 {
-    EACH(i, n)
-        y[i] = QUIET(factor * x[i]);
+    MAP(x, y, n, v, QUIET(factor * v));
 }
 
 template <class T> static int launch(const struct cud_call *c)
 {
     const size_t n = c->dim[0] * c->dim[1];
-    return LAUNCH_EACH(scale<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n, (T)c->param[0]);
+    return LAUNCH_MAP(scale<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n, (T)c->param[0]);
 }
 
 static const struct cud_param params[] = {

@@ -9,11 +9,9 @@ template <class T> KERNEL softmax(const T *x, T *y, size_t rows, size_t cols)
         const T *const a = x + r * cols;
         T *const b = y + r * cols;
         const T most = ROW_MOST(a, cols);
-        EACH_OF(i, cols)
-            b[i] = cud_exp(a[i] - most);
+        MAP_OF(a, b, cols, v, cud_exp(v - most));
         const T sum = (T)ROW_SUM(b, cols);
-        EACH_OF(i, cols)
-            b[i] = QUIET(b[i] / sum);
+        MAP_OF(b, b, cols, v, QUIET(v / sum));
     }
 }
 

@@ -4,14 +4,13 @@
 
 template <class T> KERNEL tanh_each(const T *x, T *y, size_t n)
 {
-    EACH(i, n)
-        y[i] = cud_tanh(x[i]);
+    MAP(x, y, n, v, cud_tanh(v));
 }
 
 template <class T> static int launch(const struct cud_call *c)
 {
     const size_t n = c->dim[0] * c->dim[1];
-    return LAUNCH_EACH(tanh_each<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n);
+    return LAUNCH_MAP(tanh_each<T>, n, c, (const T *)c->in[0], (T *)c->out[0], n);
 }
 
 EXPORT(tanh, .brief = "y = tanh(x)", .kind = CUD_MAP, .in_place = true, .launch = BY_TYPE(launch))

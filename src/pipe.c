@@ -235,7 +235,7 @@ static void pipe_init(struct cud_pipe *p)
 /* Where windows wait to be sent, one more keeps the others busy. */
 unsigned cud_pipe_workers(const struct cud_pipe_facts *f)
 {
-    return (unsigned)min64(f->binding->threads + cud_sink_by_main(f->sink), cud_plan_windows(f->plan, cud_rank_me(f->ranks)));
+    return (unsigned)cud_min64(f->binding->threads + cud_sink_by_main(f->sink), cud_plan_windows(f->plan, cud_rank_me(f->ranks)));
 }
 
 enum cud_status cud_pipe_run(const struct cud_pipe_facts *f, struct cud_grove *grove, struct cud_pipe_sums *sums,

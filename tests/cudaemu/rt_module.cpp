@@ -1,6 +1,7 @@
 /* What a program brings along: images, functions and variables, as nvcc's host code registers them before main(), and symbols
  * (chapters 6.8 and 6.11). */
 #include <cstdio>
+#include <cstdlib>
 #include "fatbin.h"
 #include "rt.h"
 
@@ -82,6 +83,15 @@ static u64 address_of(const void *handle, size_t *bytes)
     return v ? v->address : 0;
 }
 
+/* CUDAEMU_PTX: what nvcc made, for people and tests. */
+static void keep(const std::string &text)
+{
+    const char *const path = getenv("CUDAEMU_PTX");
+    FILE *const f = path && *path ? fopen(path, "a") : nullptr;
+    if (f && (fputs(text.c_str(), f) < 0 || fclose(f) != 0))
+        perror(path);
+}
+
 }
 
 using namespace emu;
@@ -104,6 +114,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
         fprintf(stderr, "cudaemu: %s\n", why.c_str());
     else
         i->texts.push_back(text);
+    keep(text);
     return (void **)i;
 }
 void __cudaRegisterFatBinaryEnd(void **) {}

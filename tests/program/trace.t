@@ -3,40 +3,27 @@
 is what it is without.  On the CPU, and on the CUDA emulator where that was built.
 
 CUDIST names the program; CUDIST_TEST_SET=short does less."""
-import collections, json, os, re, shutil, subprocess, sys, tempfile
+import collections, json, os, re, shutil, sys, tempfile
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-TESTS = os.path.join(os.path.dirname(CUDIST), "tests")
-EMULATED, FAULTY = os.path.join(TESTS, "cudist-emu"), os.path.join(TESTS, "cudist-fault")
-SHORT = os.environ.get("CUDIST_TEST_SET") == "short"
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDAEMU", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none", CUDIST_LIBS="own")
+sys.dont_write_bytecode = True
+import whole
+from whole import BESIDE, CUDIST, MPIRUN, SET, done, ok
+
+EMULATED, FAULTY = os.path.join(BESIDE, "cudist-emu"), os.path.join(BESIDE, "cudist-fault")
 TOP = tempfile.mkdtemp(prefix="cudist-trace-")
-count = bad = 0
 
 
-def ok(good, name, detail=""):
-    global count, bad
-    count += 1
-    bad += not good
-    print(f"{'' if good else 'not '}ok {count} - {name}")
-    if not good:
-        print("".join(f"#   {line}\n" for line in str(detail).splitlines()[-15:]), end="")
-    sys.stdout.flush()
-
-
-class Run:
+class Run(whole.Run):
     def __init__(self, words, ranks=1, program=CUDIST, device="cpu", **env):
         self.folder = tempfile.mkdtemp(dir=TOP)
+        env = dict(whole.ENV, CUDIST_LIBS="own", **env)
         if program == EMULATED:
-            env.pop("CUDA_VISIBLE_DEVICES", None)
             env["CUDAEMU_DEVICES"] = str(ranks)
-        launch = os.environ.get("MPIRUN", "mpirun").split() + ["-np", str(ranks)] if ranks > 1 else []
-        clean = {k: v for k, v in ENV.items() if program != EMULATED or k != "CUDA_VISIBLE_DEVICES"}
-        done = subprocess.run(launch + [program, "-d", device, "-q"] + words, cwd=self.folder, env=dict(clean, **env), timeout=120,
-                              capture_output=True, text=True)
-        self.rc, self.stderr, self.left = done.returncode, done.stderr, sorted(os.listdir(self.folder))
+            del env["CUDA_VISIBLE_DEVICES"]
+        launch = MPIRUN + ["-np", str(ranks)] if ranks > 1 else []
+        super().__init__(launch + [program, "-d", device, "-q"] + words, 120, env, cwd=self.folder)
+        self.start().end()
+        self.left = sorted(os.listdir(self.folder))
 
     def load(self, name):
         with open(os.path.join(self.folder, name)) as f:
@@ -152,7 +139,7 @@ def refused():
     for name, rc, words in (("exists", 6, ["--trace", os.path.join(TOP, "there")]), ("is the output", 2, ["--trace", "./o.npy"]),
                             ("is the output's result", 2, ["--trace", "o.npy.json"]), ("is in no folder", 2, ["--trace", "no/t.json"])):
         run = Run(["random:shape=10", "-o", "o.npy"] + words)
-        ok(run.rc == rc and not run.left and run.stderr.count("\n") == 1, f"a trace that {name}: {rc}", run.stderr)
+        ok(run.rc == rc and not run.left and len(run.lines) == 1, f"a trace that {name}: {rc}", run.stderr)
     run = Run(["random:shape=10", "-o", "o.npy", "-f", "--trace", os.path.join(TOP, "there")])
     ok(run.rc == 0, "but -f replaces one", run.stderr)
     for n in 1, 2, 3:                      # output and result are renamed first, by another call where the file system has it
@@ -167,9 +154,8 @@ try:
     open(os.path.join(TOP, "there"), "w").close()
     cases()
     refused()
-    if not SHORT:
+    if SET != "short":
         too_many()
 finally:
     shutil.rmtree(TOP, ignore_errors=True)
-print(f"1..{count}")
-sys.exit(bad != 0)
+sys.exit(done())
