@@ -266,7 +266,7 @@ static enum cud_status run_scale(struct cud_doctor *d, float *host, struct cud_e
     struct cud_stream *stream = NULL;
     void *at = NULL;
     TRY(v->enter(d->dev, err));
-    TRY(v->stream(d->dev, &stream, err));
+    TRY(v->stream(d->dev, 0, &stream, err));
     TRY(v->alloc(d->dev, CUD_ON_DEVICE, ELEMS * sizeof *host, &at, err));
     const struct cud_call call = {.in = {at}, .out = {at}, .dim = {ELEMS, 1, 1}, .param = {2}, .type = CUD_F32};
     TRY(v->put(stream, at, host, ELEMS * sizeof *host, err));
