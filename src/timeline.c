@@ -234,7 +234,7 @@ static void file_end(struct cud_json *j, const char *tmp, const char *path)
         bad = bad || rename(tmp, path) != 0;
     }
     if (bad) {
-        cud_say(-1, "warning: %s: the trace cannot be written: %s; the output is complete", path, strerror(errno));
+        cud_note("warning: %s: the trace cannot be written: %s; the output is complete", path, strerror(errno));
         (void)unlink(tmp);
     }
 }
