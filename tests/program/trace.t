@@ -143,10 +143,11 @@ def refused():
     run = Run(["random:shape=10", "-o", "o.npy", "-f", "--trace", os.path.join(TOP, "there")])
     ok(run.rc == 0, "but -f replaces one", run.stderr)
     for n in 1, 2, 3:                      # output and result are renamed first, by another call where the file system has it
-        run = Run(["random:shape=10", "-o", "o.npy", "--trace", "t.json"], program=FAULTY, CUDIST_TEST_FAIL=f"rename:{n}:EIO@0")
+        run = Run(["-v", "random:shape=10", "-k", "copy", "-o", "o.npy", "--trace", "t.json"], program=FAULTY,
+                  CUDIST_TEST_FAIL=f"rename:{n}:EIO@0")
         if run.rc == 0:
             break
-    ok(run.rc == 0 and run.left == ["o.npy", "o.npy.json"] and re.fullmatch("cudist: warning: .*t.json: the trace .*complete\n", run.stderr),
+    ok(run.rc == 0 and run.left == ["o.npy", "o.npy.json"] and re.search("cudist: warning: .*t.json: the trace .*complete\n", run.stderr),
        "one that cannot be written is a warning", run.stderr + str(run.left))
 
 
