@@ -49,5 +49,4 @@ void cud_worker_free(struct cud_worker *w);           /* all zero is fine */
 /* A thread: takes windows until there are no more, or the pipe is stopped.  arg: struct cud_worker. */
 void *cud_worker_run(void *arg);
 
-
 #endif

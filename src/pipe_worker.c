@@ -6,7 +6,10 @@
 static uint64_t in_bytes(const struct cud_program *p, uint64_t rows) { return rows * p->cols_in * cud_type_bytes(p->in.type); }
 static uint64_t out_bytes(const struct cud_program *p, uint64_t rows) { return rows * p->cols_out * cud_type_bytes(p->out.type); }
 
-static uint64_t window_rows(const struct cud_plan *plan) { return cud_min64(plan->window_units * plan->unit_rows, plan->facts.rows); }
+static uint64_t window_rows(const struct cud_plan *plan)
+{
+    return cud_min64(plan->window_units * plan->unit_rows, plan->facts.rows);
+}
 
 /* ---- a worker's buffers */
 
@@ -137,7 +140,8 @@ static void add_leaves(struct cud_worker *w, uint64_t at, uint64_t rows)
         const uint64_t elems = cud_min64(unit, rows - r) * p->cols_out;
         const char *const bytes = w->bytes + out_bytes(p, at + r);
         for (uint64_t e = 0; e < elems; e += CUD_LEAF, k++)
-            cud_forest_add(&w->forest, w->pipe->kind, &w->leaf[k], &w->lost[k], bytes + e * elem, cud_min64(CUD_LEAF, elems - e) * elem);
+            cud_forest_add(&w->forest, w->pipe->kind, &w->leaf[k], &w->lost[k], bytes + e * elem,
+                           cud_min64(CUD_LEAF, elems - e) * elem);
     }
 }
 
