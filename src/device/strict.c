@@ -145,7 +145,8 @@ static enum cud_status run(struct cud_stream *s, size_t n, struct cud_err *err)
     }
     protect(s->dev, PROT_NONE);
     pthread_mutex_unlock(&s->dev->lock);
-    memmove(s->item, s->item + n, (s->items - n) * sizeof *s->item);
+    if (s->items > n)                      /* without any there is no memory for them yet */
+        memmove(s->item, s->item + n, (s->items - n) * sizeof *s->item);
     s->items -= n;
     return status;
 }
