@@ -238,7 +238,7 @@ bool cud_binding_share(const struct cud_binding *binding, int *a, int *b)
     const struct cud_rank_facts *const f = binding->all;
     for (int i = 0; i < binding->ranks; i++)
         for (int k = i + 1; k < binding->ranks; k++)
-            if (f[k].node == f[i].node && strcmp(f[k].device.pci, f[i].device.pci) == 0) {
+            if (f[i].device.pci[0] && f[k].node == f[i].node && strcmp(f[k].device.pci, f[i].device.pci) == 0) {
                 *a = i;
                 *b = k;
                 return true;

@@ -27,7 +27,7 @@ struct cud_binding {
  * the cures.  Refuses mixed versions of cudist and mixed architectures.  On a GPU the calling thread moves near it
  * (bind_near.h). */
 enum cud_status cud_bind(const struct cud_job *job, struct cud_ranks *ranks, struct cud_binding *binding, struct cud_err *err);
-/* The lowest ranks that are on one GPU, or on slices of one.  False: there are none. */
+/* Two ranks that are on one GPU, or on slices of one, the lowest first.  False: there are none. */
 bool cud_binding_share(const struct cud_binding *binding, int *a, int *b);
 /* What --doctor asks for besides. */
 const struct cud_device *cud_bind_backend(bool cuda);             /* NULL: not built */

@@ -1,6 +1,7 @@
 /* Which rank takes which GPU, and how many CPUs: the pure part of binding. */
 #include <stdlib.h>
 #include <string.h>
+#include "bind.h"
 #include "bind_cpus.h"
 #include "bind_gpus.h"
 #include "tests/tap.h"
@@ -49,6 +50,26 @@ static void gpus(const char *what, const char *seen_text, bool share, const char
     if (!ok(strcmp(text, expected) == 0 && said == served, "%s: %s%s -> %s", what, seen_text, share ? ", shared" : "",
             expected))
         printf("# got %s (said %d)\n", text, said);
+}
+
+/* "1a 1b 2a": of each rank the host and where its GPU sits; expected: "0 2", or "" where no two ranks share one. */
+static void shares(const char *what, const char *text, const char *expected)
+{
+    static struct cud_rank_facts facts[RANKS_MAX];
+    struct cud_binding b = {.all = facts};
+    char got[16] = "";
+    int one, other;
+    memset(facts, 0, sizeof facts);
+    for (const char *c = text; *c; b.ranks++) {
+        const size_t n = strcspn(c, " ");
+        facts[b.ranks].node = *c - '0';
+        memcpy(facts[b.ranks].device.pci, c + 1, n - 1);
+        c += n + (c[n] == ' ');
+    }
+    if (cud_binding_share(&b, &one, &other))
+        snprintf(got, sizeof got, "%d %d", one, other);
+    if (!ok(strcmp(got, expected) == 0, "%s: %s -> %s", what, text, expected[0] ? expected : "none"))
+        printf("# got %s\n", got);
 }
 
 /* No assignment serves more: tried by all permutations' worth of search. */
@@ -160,6 +181,11 @@ int main(void)
     cpus("a quota", (const int[][3]){{0, 0, 64}}, 1, 2.5, "2");
     cpus("a quota for two", (const int[][3]){{0, 0, 64}, {0, 0, 64}}, 2, 8, "4 4");
     cpus("a quota below 1", (const int[][3]){{0, 0, 64}}, 1, 0.5, "1");
+
+    shares("GPUs of their own", "1a 1b 2a 2b", "");
+    shares("two ranks on one, or on slices of it", "1a 1b 2a 1b", "1 3");
+    shares("CPUs", "1 1 2", "");
+    shares("one rank", "1a", "");
 
     ok(cud_cpus_quota("max 100000") == 0, "no quota");
     ok(cud_cpus_quota("250000 100000") == 2.5, "a quota of 2.5");
