@@ -150,7 +150,7 @@ static enum cud_status turn(struct cud_pipe *p, struct turn *t, struct cud_worke
     TRY(cud_sink_turn(p->f->sink, p->grove, &idle, sent, err));
     if (by_main)
         TRY(pass_windows(p, t, w, workers, err));
-    if (!by_main)
+    if (!cud_sink_gathers(p->f->sink))
         nap_while_working(p);
     else if (idle)
         nap(p, 200);

@@ -10,6 +10,7 @@
 #include "writeback.h"
 
 
+bool cud_sink_gathers(const struct cud_sink *s) { return s->root != NULL; }
 bool cud_sink_by_main(const struct cud_sink *s) { return s->way == SINK_ROOT && (s->me != 0 || s->to_stdout); }
 bool cud_sink_from_device(const struct cud_sink *s) { return s->way == SINK_ROOT && s->me != 0 && s->kind->from_device; }
 

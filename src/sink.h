@@ -50,6 +50,7 @@ enum cud_status cud_sink_check(const struct cud_sink_facts *facts, struct cud_er
 
 /* Any thread, when not cud_sink_by_main: rows at their place.  Starts writeback early.  "none": does nothing. */
 enum cud_status cud_sink_write(struct cud_sink *sink, uint64_t row0, uint64_t rows, const void *bytes, struct cud_err *err);
+bool cud_sink_gathers(const struct cud_sink *sink);           /* cud_sink_turn has to be called often: rows travel, or go to stdout */
 bool cud_sink_by_main(const struct cud_sink *sink);   /* windows must be given to cud_sink_pass by the main thread instead */
 
 bool cud_sink_from_device(const struct cud_sink *sink);       /* the bytes of cud_sink_pass must be device memory */
