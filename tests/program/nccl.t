@@ -3,70 +3,43 @@
 
 The bytes are those of one rank on the CPU; what cannot be is refused; and what fails, hangs or dies inside NCCL ends the run in time,
 with one line that names a rank, and nothing left.  CUDIST names the program; CUDIST_TEST_SET=short does less, =long more."""
-import concurrent.futures, itertools, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import concurrent.futures, itertools, json, os, random, re, shutil, signal, sys, tempfile, time
 
-CUDIST = os.path.abspath(os.environ.get("CUDIST", "./cudist"))
-TESTS = os.path.join(os.path.dirname(CUDIST), "tests")
-EMULATED = os.path.join(TESTS, "cudist-emu")
-CUDA_MPI = os.path.join(TESTS, "ncclemu", "libcuda_mpi.so")
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
-SET = os.environ.get("CUDIST_TEST_SET", "usual")
+sys.dont_write_bytecode = True
+import whole
+from whole import BESIDE, CUDIST, MPIRUN, SET, done, ok
+
+EMULATED = os.path.join(BESIDE, "cudist-emu")
+STANDINS = os.path.join(BESIDE, "ncclemu")
 LATE = 90                                  # seconds: longer than any run takes on a loaded machine
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("CUDIST", "CUDA", "NCCL", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM"))}
-ENV.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-           OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none", CUDIST_LIBS="own")
-lock = threading.Lock()
-count = bad = 0
+ENV = dict(whole.ENV, CUDIST_LIBS="own")
+del ENV["CUDA_VISIBLE_DEVICES"]
 
 
-def ok(good, name, detail=""):
-    global count, bad
-    with lock:
-        count += 1
-        bad += not good
-        print(f"{'' if good else 'not '}ok {count} - {name}")
-        if not good:
-            print("".join(f"#   {line}\n" for line in str(detail).splitlines()[:30]), end="")
-        sys.stdout.flush()
-
-
-class Run:
+class Run(whole.Run):
     """On as many devices as ranks, unless told otherwise; on the CPU where there are none.  before: words in front of the program."""
 
-    def __init__(self, words, ranks=3, devices=None, before=(), start=True, out="o.npy", more=("--threads", "2"), **env):
+    def __init__(self, words, ranks=3, devices=None, before=(), start=True, out="o.npy", **env):
         self.folder = tempfile.mkdtemp(dir=TOP)
-        devices = ranks if devices is None else devices
-        program = [EMULATED, "-d", "cuda"] if devices else [CUDIST, "-d", "cpu"]
+        self.extra = dict(env, CUDAEMU_DEVICES=str(ranks if devices is None else devices))
+        program = [CUDIST, "-d", "cpu"] if devices == 0 else [EMULATED, "-d", "cuda"]
         launch = MPIRUN + ["-np", str(ranks)] if ranks > 1 else []
-        self.words = launch + list(before) + program + words + ["-o", out, "--result", "o.json", "-q", *more]
-        self.env = dict(env, CUDAEMU_DEVICES=str(devices))
+        words = launch + list(before) + program + words + ["-o", out, "--result", "o.json", "-q", "--threads", "2"]
+        super().__init__(words, LATE, dict(ENV, **self.extra), cwd=self.folder)
         if start:
             self.start().end()
 
-    def start(self):
-        self.process = subprocess.Popen(self.words, cwd=self.folder, env=dict(ENV, **self.env), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-        return self
-
     def end(self):
-        try:
-            self.stdout, err = self.process.communicate(timeout=LATE)
-            self.late = False
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.stdout, err = self.process.communicate()
-            self.late = True
-        self.rc, self.stderr = self.process.returncode, err.decode(errors="replace")
-        self.lines = [line for line in self.stderr.splitlines() if line.startswith("cudist: ") and "stopped at once by TERM" not in line]
+        super().end()
+        self.lines = [line for line in self.lines if "stopped at once by TERM" not in line]
         self.left = sorted(os.listdir(self.folder))
-        if self.rc == 0:
-            if "o.json" in self.left:
-                with open(os.path.join(self.folder, "o.json")) as f:
-                    told = json.load(f)
-                self.result, self.comm = told["result"], told["run"]["comm"]
-            if "o.npy" in self.left:
-                with open(os.path.join(self.folder, "o.npy"), "rb") as f:
-                    self.stdout = f.read()
+        if self.rc == 0 and "o.json" in self.left:
+            with open(os.path.join(self.folder, "o.json")) as f:
+                told = json.load(f)
+            self.result, self.comm = told["result"], told["run"]["comm"]
+        if self.rc == 0 and "o.npy" in self.left:
+            with open(os.path.join(self.folder, "o.npy"), "rb") as f:
+                self.stdout = f.read()
         shutil.rmtree(self.folder)
         return self
 
@@ -84,7 +57,7 @@ class Run:
         return found
 
     def __str__(self):
-        return f"{self.env} {' '.join(self.words)}\nrc {self.rc}, late {self.late}, left {self.left}\n{self.stderr}"
+        return f"{self.extra} {super().__str__()}\nleft {self.left}"
 
 
 # ---- the same bytes
@@ -117,7 +90,7 @@ def by_cuda_mpi():
     words = CASES["relu and softmax"] + ["-w", "64K", "--write", "root"]
     want = Run(words, 1, 0)
     for order in ORDERS[:1] + ORDERS[2:3]:
-        run = Run(words + ["--comm", "cuda-mpi"], 3, before=["env", "LD_PRELOAD=" + CUDA_MPI], **order)
+        run = Run(words + ["--comm", "cuda-mpi"], 3, before=["env", "LD_PRELOAD=" + os.path.join(STANDINS, "libcuda_mpi.so")], **order)
         ok(run.rc == 0 and run.stdout == want.stdout and run.result == want.result and run.comm == "cuda-mpi", f"cuda-mpi, {order}", run)
 
 
@@ -256,7 +229,7 @@ def todo():
 
 def main():
     global TOP
-    if not os.path.exists(EMULATED) or not os.path.exists(os.path.join(TESTS, "ncclemu", "libnccl.so.2")):
+    if not os.path.exists(EMULATED) or not os.path.exists(os.path.join(STANDINS, "libnccl.so.2")):
         print("1..0 # SKIP built without nvcc, or without nccl.h")
         return 0
     TOP = tempfile.mkdtemp(prefix="cudist-nccl-")
@@ -273,8 +246,7 @@ def main():
                     ok(False, f"{type(e).__name__}: {e}")
     finally:
         shutil.rmtree(TOP, ignore_errors=True)
-    print(f"1..{count}")
-    return bad != 0
+    return done()
 
 
 sys.exit(main())
