@@ -53,7 +53,7 @@ def sets():
         yield "20 of 1e30, then 0.1", t, 1, [1e30 if i % 4096 < 20 else 0.1 for i in range(N)], ""
         yield "64 of 2.9, then 1 + noise 1e-6", t, 1, [2.9 if i % 4096 < 64 else 1 + g(0, 1e-6) for i in range(N)], ""
         yield "64 of 0, then 0.1", t, 1, [0.0 if i % 4096 < 64 else 0.1 for i in range(N)], ""
-        yield "64 of any size, then 1", t, 1, [10.0 ** (i // 4096 * 5 - 10) if i % 4096 < 64 else 1.0 for i in range(N)], ""
+        yield "64 of any size, then 1", t, 1, [10.0 ** (i // 4096 % 9 * 5 - 10) if i % 4096 < 64 else 1.0 for i in range(N)], ""
         yield "+-1e6, then +-1", t, 1, [(-1) ** i * (1.1e6 if i % 4096 < 64 else 1.1) for i in range(N)], ""
         yield "heavy tails, signs", t, 1, [R.choice((-1, 1)) / (R.random() + 1e-6) for i in range(N)], ""
     yield "33 of 2e9, then 3", "i32", 1, [2 * 10 ** 9 if i % 4096 < 33 else 3 for i in range(N)], ""
