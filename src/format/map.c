@@ -5,8 +5,9 @@
 #include <unistd.h>
 #include "format/map.h"
 
-/* AROUND: the kernel maps so much around a page that is touched, if it is in the cache. */
-enum { AROUND = 65536, MAPS_MAX = 64 };
+/* AROUND: the kernel maps up to so much around a page that is touched, if it is in the cache: the whole folio it is in.  Dropping
+ * less leaves a piece of a folio mapped at every window whose ends are inside one. */
+enum { AROUND = 2 << 20, MAPS_MAX = 64 };
 
 /* Written while inputs are opened and closed, by the main thread alone, but for `lost`; read by the signal's handler. */
 static struct { const unsigned char *map; uint64_t bytes; atomic_bool lost; } maps[MAPS_MAX];

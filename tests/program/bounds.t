@@ -44,6 +44,12 @@ with tempfile.TemporaryDirectory() as folder:
     ok(code == 0 and mib < base + 40, f"windows of 16 KiB: {mib:.0f} MiB for {large}")
     code, mib = peak(CUDIST, sparse("mid.bin", 256), "-k", "scale", "-o", "out.bin", "-q")
     ok(code == 0 and mib < base + 100 and os.path.getsize("out.bin") == 256 * MIB, f"with an output of 256 MiB: {mib:.0f} MiB")
+    with open("odd.bin", "wb") as f:                        # windows end inside the pages' folios, which are up to 2 MiB
+        f.write(bytes(128))
+        for _ in range(64):
+            f.write(bytes(4 * MIB))
+    code, mib = peak(*MPIRUN, "-np", "2", CUDIST, "odd.bin", *"--offset 128 -k scale -o two.npy -q --threads 1".split())
+    ok(code == 0 and mib < base + 30, f"two ranks, windows at any place of the pages: {mib:.0f} MiB")
     code, few = peak(*MPIRUN, "-np", "2", CUDIST, "mid.bin", *"-k scale -o out2.bin -q --write root -w 1M".split())
     code2, many = peak(*MPIRUN, "-np", "8", CUDIST, "mid.bin", *"-k scale -o out8.bin -q --write root -w 1M".split())
     ok(code == code2 == 0 and many < few + 16, f"write root: rank 0 takes {few:.0f} MiB with 2 ranks, {many:.0f} MiB with 8")
