@@ -172,20 +172,47 @@ enum cud_status cud_sink_check_ours(struct cud_sink *s, struct cud_err *err)
     return cud_target_check_ours(&s->target, err);
 }
 
+/* A slow disk may need longer for what is left than the ranks wait for each other: after every piece they hear of this one.  The
+ * next pieces are started meanwhile.  *e: what the disk said, or 0. */
+static enum cud_status sync_pieces(const struct cud_sink *s, off_t bytes, int *e, struct cud_err *err)
+{
+    enum { PIECE = 16 << 20, AHEAD = 4 * PIECE };
+    const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    enum cud_status status = CUD_OK;
+    const struct cud_report report = *cud_rank_report(s->ranks, s->me);
+    bool others_failed = false;
+    for (off_t at = 0; at < bytes && !others_failed; at += PIECE) {
+        sync_file_range(s->fd, at + AHEAD, PIECE, SYNC_FILE_RANGE_WRITE);
+        if (sync_file_range(s->fd, at, PIECE, wait) != 0) {
+            *e = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+            break;
+        }
+        TRY(cud_rank_pump(s->ranks, &report, &others_failed, err));
+    }
+done:
+    return status;
+}
+
 /* NFS, and file systems with quotas, may tell of a full disk only here. */
 enum cud_status cud_sink_close(struct cud_sink *s, struct cud_err *err)
 {
+    enum cud_status status = CUD_OK;
     struct stat st;
+    int e = 0;
     if (s->fd < 0)
         return CUD_OK;
     cud_writeback_stop(s->writeback);
     s->writeback = NULL;
-    bool file = !fstat(s->fd, &st) && S_ISREG(st.st_mode);
-    int e = file && fsync(s->fd) ? errno : 0;
+    if (!fstat(s->fd, &st) && S_ISREG(st.st_mode)) {
+        TRY(sync_pieces(s, st.st_size, &e, err));
+        if (!e && fsync(s->fd))
+            e = errno;
+    }
+done:
     if (close(s->fd) && !e && errno != EINTR)
         e = errno;
     s->fd = -1;
-    return e ? FAIL(err, CUD_EFAILED, "%s: cannot be synced to the disk: %s", s->name, strerror(e)) : CUD_OK;
+    return e ? FAIL(err, CUD_EFAILED, "%s: cannot be synced to the disk: %s", s->name, strerror(e)) : status;
 }
 
 enum cud_status cud_sink_commit(struct cud_sink *s, const char *json, size_t n, struct cud_err *err)

@@ -75,8 +75,8 @@ void cud_sink_give_up(struct cud_sink *sink, enum cud_status status);
 /* Main thread, once a second on rank 0: are the locks and OUT.part still ours?  Keeps the locks fresh. */
 enum cud_status cud_sink_check_ours(struct cud_sink *sink, struct cud_err *err);
 
-/* Each rank: syncs and closes its own descriptor.  (Collective only in that all must have done it before commit.)  Calls no MPI
- * and may take as long as the disk: any thread. */
+/* Each rank: syncs and closes its own descriptor.  (Collective only in that all must have done it before commit.)  Main
+ * thread: the ranks hear of this one while the disk is at work.  CUD_ESTOPPED: asked to stop meanwhile. */
 enum cud_status cud_sink_close(struct cud_sink *sink, struct cud_err *err);
 /* Rank 0, after all ranks agreed: renames OUT.part to OUT; the result (json: n bytes; to stdout where it is "-", nowhere where
  * it is "none") comes up last.  Refuses when a lock or OUT.part is no longer ours.  A replaced OUT's old OUT.json and old

@@ -246,6 +246,16 @@ def gone():
     failed(run, "mapped bytes are gone when they are written", 1, "rank 1: .*cannot be read any more: an input's disk failed")
 
 
+def slow_disk():
+    """The last sync may take longer than the ranks wait for each other: as long as it goes on, it is no reason to give up."""
+    run = Run(["-q", "-k", "copy", "--timeout", "1", "random:shape=22000000"], 2, "sync_file_range:1+:SLOW@*")
+    ok(run.rc == 0 and not run.lines and run.left() == ["o.npy", "o.npy.json"], "a slow disk is waited for", run)
+    shutil.rmtree(run.folder)
+    for ranks, who in ((0, 0), (2, 1)):
+        run = Run(["-q", "-f", "-k", "copy", "--write", "direct", IN], ranks, f"sync_file_range:1+:EIO@{who}", older=True)
+        failed(run, f"a disk that fails in the end, on rank {who}", 1, "cannot be synced", older=True)
+
+
 def on_ranks():
     """With ranks: on the first, the last and every one."""
     faults = [("pread", "2", "EIO", "cannot be read|Input/output error"), ("pwrite", "5", "ENOSPC", "No space left"),
@@ -335,7 +345,7 @@ def main():
     TOP = tempfile.mkdtemp(prefix="cudist-fail-")
     IN = os.path.join(TOP, "in.npy")
     npy_file(IN, ROWS)
-    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, on_ranks, told_at_once, to_stdout, dies, hangs, asked]
+    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, slow_disk, on_ranks, told_at_once, to_stdout, dies, hangs, asked]
     jobs += [lambda n=n, c=c: nth_call(n, *c) for n, c in CALLS.items()]
     try:
         run = Run(["-q", "-k", "copy", IN])
