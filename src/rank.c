@@ -35,6 +35,7 @@ void cud_ranks_phase(struct cud_ranks *r, enum cud_phase phase)
 {
     r->mine.report.phase = phase;
     r->urgent = true;
+    cud_ranks_line(r);
 }
 
 int cud_ranks_finish(struct cud_ranks *r, int code)

@@ -1,8 +1,8 @@
 /* Makes a call of our own objects fail: linked with -Wl,--wrap=NAME for each name below into tests/cudist-fault.
  *
  * CUDIST_TEST_FAIL="NAME:NTH[+]:WHAT@RANK": the NTH call of NAME (with a +: and all later ones) on that rank ("*": on every
- * one).  WHAT: an error number's name below; SHORT: half of what was asked for; SLOW: it takes 1.5 s; KILL, STOP: a signal to
- * itself, before the call. */
+ * one).  WHAT: an error number's name below; SHORT: half of what was asked for; SLOW: it takes 1.5 s; HANG: 100 s; KILL, STOP:
+ * a signal to itself, before the call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,14 +14,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SHORT = -1, KILL = -2, STOP = -3, SLOW = -4 };
+enum { SHORT = -1, KILL = -2, STOP = -3, SLOW = -4, HANG = -5 };
 static const struct { const char *name; int number; } whats[] = {
     { "EIO", EIO },       { "ENOSPC", ENOSPC }, { "ENOMEM", ENOMEM }, { "EINTR", EINTR }, { "EACCES", EACCES },
     { "EAGAIN", EAGAIN }, { "EFAULT", EFAULT }, { "SHORT", SHORT },   { "KILL", KILL },   { "STOP", STOP },
-    { "SLOW", SLOW },
+    { "SLOW", SLOW },     { "HANG", HANG },
 };
 
 static struct { char name[16]; unsigned long nth; bool later; int what; bool here; } fault;
@@ -63,8 +62,8 @@ static bool fails(const char *name, size_t *n)
         return false;
     if (fault.what == KILL || fault.what == STOP)
         raise(fault.what == KILL ? SIGKILL : SIGSTOP);
-    if (fault.what == SLOW)
-        nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 500000000 }, NULL);
+    if (fault.what == SLOW || fault.what == HANG)
+        usleep(fault.what == SLOW ? 1500000 : 100000000);
     if (fault.what == SHORT && n && *n > 1)
         *n /= 2;
     if (fault.what < 0)

@@ -251,6 +251,11 @@ def slow_disk():
     run = Run(["-q", "-k", "copy", "--timeout", "1", "random:shape=22000000"], 2, "sync_file_range:1+:SLOW@*")
     ok(run.rc == 0 and not run.lines and run.left() == ["o.npy", "o.npy.json"], "a slow disk is waited for", run)
     shutil.rmtree(run.folder)
+    for ranks, who, line in ((0, 0, "stuck in a call that did not return for 6 s"), (2, 1, "not heard from for 1 s")):
+        run = Run(["-q", "-f", "-k", "copy", "--timeout", "1", IN], ranks, f"fsync:1:HANG@{who}", older=True)
+        ok(run.rc == 1 and len(run.lines) == 1 and run.holds(OLDER) and f"{line}; it was completing the output" in run.lines[0],
+           f"a disk that hangs in the end, on rank {who}", run)
+        shutil.rmtree(run.folder)
     for ranks, who in ((0, 0), (2, 1)):
         run = Run(["-q", "-f", "-k", "copy", "--write", "direct", IN], ranks, f"sync_file_range:1+:EIO@{who}", older=True)
         failed(run, f"a disk that fails in the end, on rank {who}", 1, "cannot be synced", older=True)
