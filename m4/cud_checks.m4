@@ -24,7 +24,9 @@ AC_PATH_PROGS([MPICC], [${MPICC:-mpicc}], [no])
 AS_IF([test -z "$MPI_LIBS"], [
   AS_IF([test "$MPICC" = no], [AC_MSG_ERROR([no mpicc: install Open MPI with its headers (Debian: libopenmpi-dev), or set MPICC])])
   AS_IF([MPI_CFLAGS=`$MPICC --showme:compile 2>/dev/null`], [MPI_LIBS=`$MPICC --showme:link`],
-    [MPI_CFLAGS=`$MPICC -compile_info | sed 's/^@<:@^ @:>@* *//'`; MPI_LIBS=`$MPICC -link_info | sed 's/^@<:@^ @:>@* *//'`])])
+    [for word in `$MPICC -show | sed 's/^@<:@^ @:>@* *//'`; do     # MPICH's: the whole command of compiling and linking
+       AS_CASE([$word], [-l* | -L* | -Wl,*], [MPI_LIBS="$MPI_LIBS $word"], [MPI_CFLAGS="$MPI_CFLAGS $word"])
+     done])])
 cud_save_CPPFLAGS=$CPPFLAGS cud_save_LIBS=$LIBS
 CPPFLAGS="$CPPFLAGS $MPI_CFLAGS" LIBS="$MPI_LIBS $LIBS"
 AC_MSG_CHECKING([whether an MPI program links])

@@ -93,21 +93,25 @@ static enum cud_status refuse_singleton(long expected, struct cud_err *err)
                 CURE, expected);
 }
 
-/* "Open MPI v4.1.4, package: ..." to "Open MPI 4.1.4". */
+/* "Open MPI v4.1.4, package: ..." to "Open MPI 4.1.4", "MPICH Version:\t4.0.2\n..." to "MPICH 4.0.2". */
 static void library_name(char name[64])
 {
+    static const char *const before[] = {" v", " Version:"};
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int n = 0;
     MPI_Get_library_version(text, &n);
     text[strcspn(text, ",\n")] = '\0';
-    const char *version = strstr(text, " v");
-    if (version)
-        snprintf(name, 64, "%.*s %.40s", (int)(version - text) > 20 ? 20 : (int)(version - text), text, version + 2);
-    else
-        snprintf(name, 64, "%.63s", text);
-    for (char *c = name; *c; c++)
+    for (char *c = text; *c; c++)
         if (*c == '\t')
             *c = ' ';
+    snprintf(name, 64, "%.63s", text);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        const char *const at = strstr(text, before[i]), *const version = at ? at + strlen(before[i]) : NULL;
+        if (version) {
+            snprintf(name, 64, "%.*s %.40s", at - text > 20 ? 20 : (int)(at - text), text, version + strspn(version, " "));
+            return;
+        }
+    }
 }
 
 /* MPI_Comm_split_type has no form that does not block. */

@@ -31,6 +31,8 @@ static bool on_this_rank(const char *rank)
     const char *me = getenv("OMPI_COMM_WORLD_RANK");
     if (!me)
         me = getenv("PMIX_RANK");
+    if (!me)
+        me = getenv("PMI_RANK");
     return !strcmp(rank, "*") || !strcmp(rank, me ? me : "0");
 }
 

@@ -11,6 +11,8 @@ static bool on_this_rank(const std::string &text)
     const char *me = getenv("OMPI_COMM_WORLD_RANK");
     if (!me)
         me = getenv("PMIX_RANK");
+    if (!me)
+        me = getenv("PMI_RANK");
     return at == std::string::npos || text.substr(at + 1) == (me ? me : "0");
 }
 

@@ -61,7 +61,7 @@ class Run(whole.Run):
                 with open(f"/proc/{pid}/environ", "rb") as f:
                     environ = f.read().split(b"\0")
                 if os.readlink(f"/proc/{pid}/cwd") == self.folder and os.readlink(f"/proc/{pid}/exe") in (CUDIST, FAULT):
-                    rank = [e for e in environ if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
+                    rank = [e for e in environ if e.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK="))]
                     found[int(rank[0].split(b"=")[1]) if rank else 0] = int(pid)
             except OSError:
                 pass

@@ -130,6 +130,6 @@ with tempfile.TemporaryDirectory() as folder:
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_ISA", CUDIST_ISA="foo")
-    refused("mpirun -np 2 sh -c 'test $OMPI_COMM_WORLD_RANK = 0 || exec sleep 50; exec $C -q x.npy -k copy -o none -t 3'", 1, "MPI did not start")
+    refused("mpirun -np 2 sh -c 'test ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 || exec sleep 50; exec $C -q x.npy -k copy -o none -t 3'", 1, "MPI did not start")
     os.chdir("/")
 sys.exit(done())

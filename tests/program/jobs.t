@@ -31,7 +31,9 @@ result $? 'inputs for the examples of --help'
 result $? '--help has examples'
 while read -r command; do
     case $command in
-    mpirun*) command -v mpirun > /dev/null || continue ;;
+    mpirun*)
+        command -v ${MPIRUN:-mpirun} > /dev/null || continue
+        command="${MPIRUN:-mpirun} ${command#mpirun}" ;;
     esac
     sh -c "$command" < /dev/null > out 2> err
     result $? "$command"

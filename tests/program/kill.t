@@ -89,7 +89,7 @@ def told_late(call, n, what, to):
 
 def told_early():
     """While MPI starts, and waits for a rank that does not come."""
-    words = [*MPIRUN, "-np", "2", "sh", "-c", 'test $OMPI_COMM_WORLD_RANK = 0 || exec sleep 50; exec "$@"', "sh", CUDIST, "-q", IN]
+    words = [*MPIRUN, "-np", "2", "sh", "-c", 'test ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 || exec sleep 50; exec "$@"', "sh", CUDIST, "-q", IN]
     job = Run(words + ["-o", "none"], cwd=TOP).start()
 
     def here():

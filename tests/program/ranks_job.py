@@ -99,7 +99,7 @@ def find_ranks(launcher):
             continue
         try:
             with open(f"/proc/{pid}/environ") as f:
-                rank = re.search(r"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", f.read())
+                rank = re.search(r"(?:^|\0)(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", f.read())
         except OSError:
             continue
         if rank:

@@ -51,12 +51,13 @@ if [ -w /dev/full ]; then
     result $? 'cudist --help > /dev/full'
 fi
 # With several ranks all of this is said once.
-if command -v mpirun > /dev/null; then
-    mpirun -np 3 "$cudist" --version > "$there/out" 2> "$there/err"
+mpirun=${MPIRUN:-mpirun}
+if command -v $mpirun > /dev/null; then
+    $mpirun -np 3 "$cudist" --version > "$there/out" 2> "$there/err"
     code=$?
     [ "$code" = 0 ] && [ "$(wc -l < "$there/out")" -eq 1 ]
     result $? 'mpirun cudist --version'
-    mpirun -np 3 "$cudist" --windw > "$there/out" 2> "$there/err"
+    $mpirun -np 3 "$cudist" --windw > "$there/out" 2> "$there/err"
     code=$?
     [ "$code" = 2 ] && [ "$(grep -c '^cudist: ' "$there/err")" -eq 1 ]
     result $? 'mpirun cudist --windw'
