@@ -4,7 +4,7 @@
  * Our own product adds the terms of an element one after the other, k = 0, 1, ..., in the type of the elements, from 0; so
  * its bytes are the same on every machine.  With a vendor's library (call->gemm) they are that library's. */
 #include "kernel.h"
-#include "elementary.h"
+#include "elementary/exp.h"
 
 #define WIDTH 64                          /* columns of a tile */
 #define DEPTH 32                          /* terms at a time */

@@ -1,6 +1,6 @@
 /* exp: y = e to the power of x, element by element; y may be x.  elementary.h says how exact it is. */
 #include "kernel.h"
-#include "elementary.h"
+#include "elementary/exp.h"
 
 template <class T> KERNEL exp_each(const T *x, T *y, size_t n)
 {

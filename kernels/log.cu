@@ -1,6 +1,6 @@
 /* log: y = the natural logarithm of x; NaN below 0, element by element; y may be x.  elementary.h says how exact it is. */
 #include "kernel.h"
-#include "elementary.h"
+#include "elementary/log.h"
 
 template <class T> KERNEL log_each(const T *x, T *y, size_t n)
 {

@@ -1,7 +1,7 @@
 /* softmax: y = exp(x - m) / sum of exp(x - m), m the greatest of the row; y may be x.
  * The sum is ROW_SUM's.  A row with a NaN, with +inf, or of -inf only, is all NaN. */
 #include "kernel.h"
-#include "elementary.h"
+#include "elementary/exp.h"
 
 template <class T> KERNEL softmax(const T *x, T *y, size_t rows, size_t cols)
 {

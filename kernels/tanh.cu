@@ -1,6 +1,6 @@
 /* tanh: y = the hyperbolic tangent of x, element by element; y may be x.  elementary.h says how exact it is. */
 #include "kernel.h"
-#include "elementary.h"
+#include "elementary/exp.h"
 
 template <class T> KERNEL tanh_each(const T *x, T *y, size_t n)
 {

@@ -8,21 +8,22 @@ kernels=$(sed -n 's|^KERNELS += kernels/\(.*\)\.cu$|\1|p' "$src/tables.am")
 host="$src/src/err.c $src/src/number.c $src/src/text.c $src/src/type.c"
 n=0 want= first=
 
-# compile CXX FLAGS SUFFIX KERNEL
+# compile CXX FLAGS SUFFIX FILE
 compile() {
-    $1 -x c++ -std=c++20 -fno-exceptions -fno-rtti -ffp-contract=off -w $2 -DCUD_SUFFIX=$3 -I"$src/include" \
-        -I"$src/kernels" -c "$src/kernels/$4.cu" -o "$work/$4.o"
+    $1 -x c++ -std=c++20 -fno-exceptions -fno-rtti -ffp-contract=off -fno-math-errno -w $2 -DCUD_SUFFIX=$3 -I"$src/include" \
+        -I"$src/kernels" -c "$src/$4.cu" -o "$work/${4##*/}.o"
 }
 
 # build CXX FLAGS SUFFIX: makes $work/bytes; what it prints in $work/got
 build() {
     rm -f "$work"/*.o
-    compile "$1" "$2" "$3" convert &      # takes as long as all others
+    compile "$1" "$2" "$3" kernels/convert &      # the one that takes longest
     for k in $kernels; do
-        [ $k = convert ] || compile "$1" "$2" "$3" $k || return 1
+        [ $k = convert ] || compile "$1" "$2" "$3" kernels/$k || return 1
     done
+    compile "$1" "$2" "$3" tests/kernels/functions || return 1
     wait $! || return 1
-    sh "$src/build-aux/tables.sh" kernels cud_kernel _$3 $kernels > "$work/tables.inc" || return 1
+    sh "$src/build-aux/tables.sh" kernels cud_kernel _$3 $kernels functions > "$work/tables.inc" || return 1
     ${CC:-cc} -std=c17 -D_GNU_SOURCE -w -O1 -ffp-contract=off -I"$work" -I"$src/include" "$src/tests/kernels/bytes.c" $host \
         "$work"/*.o -lm -o "$work/bytes" || return 1
     "$work/bytes" large > "$work/got" || return 1

@@ -1,5 +1,5 @@
 /* bytes: runs every kernel of one build over a fixed set of data, and prints a hash for each case.  Builds that agree print
- * the same.  builds.t makes one for each compiler and level, with a tables.inc of its kernels.
+ * the same.  builds.t makes one for each compiler and level, with a tables.inc of its kernels and those of functions.cu.
  *
  *     bytes [large]       large: more elements */
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cudist/kernel.h"
+#include "functions.h"
 #include "tables.inc"                     /* kernels, NULL at the end */
 
 static const unsigned char bytes_of[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
@@ -142,6 +143,24 @@ static void step(const struct cud_kernel *k, enum cud_type type, size_t n)
         }
 }
 
+static void functions(const struct cud_kernel *kernel, enum cud_type type, size_t n)
+{
+    static const char *const names[] = {
+#define AS_NAME(name, x_y, most) #name,
+        FUNCTIONS(AS_NAME)
+    };
+    for (int f = 0; f < (int)(sizeof names / sizeof *names); f++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            char what[80];
+            void *const x = data(type, kind, n, 8), *const y = data(type, kind, n, 9);
+            snprintf(what, sizeof what, "function %s, type %d, data %d", names[f], (int)type, kind);
+            run(what, (struct launch){.kernel = kernel, .call = {.dim = {n, 1, 1}, .param = {f}, .type = type}, .in = {x, y},
+                                      .out_bytes = n * bytes_of[type]});
+            free(x);
+            free(y);
+        }
+}
+
 static void dense(const struct cud_kernel *kernel, enum cud_type type)
 {
     static const size_t shapes[][3] = {{1, 1, 1}, {7, 5, 3}, {33, 40, 65}, {65, 33, 130}, {17, 100, 10}};
@@ -212,6 +231,9 @@ static void kernel(const struct cud_kernel *k, size_t n)
     else if (strcmp(k->name, "dense") == 0)
         for (int i = 0; i < 2; i++)
             dense(k, computed[i]);
+    else if (strcmp(k->name, "functions") == 0)
+        for (int i = 0; i < 2; i++)
+            functions(k, computed[i], n);
     else if (k->kind == CUD_INTERNAL || takes_arrays(k))
         die(k->name, "bytes.c has no data for it");
     else
