@@ -79,6 +79,7 @@ none 'every kernel has its witness, tests/kernels/K.tsv or tests/unit/kernels_K.
 all="$host $kernels $tests $scripts Makefile.am tables.am configure.ac"
 none 'files of at most 600 lines' "$(awk 'FNR == 601 { print FILENAME }' $all)"
 none 'lines of at most 160 columns' "$(awk 'length($0) > 160 { print FILENAME ":" FNR ": " length($0) }' $all)"
+none 'no marks of an unfinished merge' "$(grep -nE '^(<<<<<<<|>>>>>>>) ' $all ./*.md docs/* .ci/run m4/*.m4)"
 none 'no tabs but in make files' "$(grep -n "$tab" $host $kernels $tests $scripts)"
 none 'no blanks at the end of a line' "$(grep -nE ' $' $all $texts)"
 macros='TH|SH|SS|TP|PP|RS|RE|br|B|I|BI|BR|IB|IR|RB|RI|\\"'
