@@ -3,6 +3,7 @@
 #include <string.h>
 #include "fit.h"
 #include "memory.h"
+#include "number.h"
 #include "pipe.h"
 #include "sink.h"
 
@@ -11,8 +12,6 @@
 #define WINDOW_LEAST ((uint64_t)1 << 20)        /* chosen for a GPU with little memory */
 
 struct room { uint64_t host, device; };         /* bytes that are free for one rank; device is UINT64_MAX on the CPU */
-
-static uint64_t min64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- what is free */
 
@@ -53,7 +52,7 @@ static enum cud_status least_room(struct cud_ranks *ranks, const struct room *mi
     TRY(cud_rank_allgather(ranks, mine, sizeof *mine, all, err));
     *least = all[0];
     for (int r = 1; r < n; r++)
-        *least = (struct room){min64(least->host, all[r].host), min64(least->device, all[r].device)};
+        *least = (struct room){cud_min64(least->host, all[r].host), cud_min64(least->device, all[r].device)};
 done:
     free(all);
     return status;
@@ -72,9 +71,9 @@ static void plan(const struct cud_job *job, int ranks, uint64_t window, struct c
         .window_bytes = window};
     cud_plan_make(&facts, &p->plan);
     cud_pipe_bytes(g, &p->plan, shared, &p->host_bytes, &p->device_bytes);
-    const uint64_t windows = cud_plan_windows(&p->plan, 0);    /* no rank has many more */
+    const uint64_t windows = cud_plan_windows_most(&p->plan);
     const bool passed_on = p->format && !p->direct && (ranks > 1 || facts.ordered);    /* one more works while these are sent */
-    p->workers = min64(windows, p->binding.threads + passed_on);
+    p->workers = cud_min64(windows, p->binding.threads + passed_on);
     p->host_bytes *= p->workers;
     p->device_bytes = p->device_bytes * p->workers + cud_program_bytes(g);
     if (p->lane->between_gpus)             /* rank 0 takes pieces; all plan alike */
@@ -113,24 +112,32 @@ static const char *cures(const struct cud_prepared *p, int ranks_here, const cha
     return text;
 }
 
-static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
-
-static enum cud_status check(const struct cud_prepared *p, struct cud_ranks *ranks, const struct room *room,
-                             struct cud_err *err)
+static enum cud_status check_host(const struct cud_prepared *p, struct cud_ranks *ranks, const struct room *room,
+                                  struct cud_err *err)
 {
-    char text[128];
-    const int here = cud_rank_node_count(ranks), on_it = sharers(&p->binding, cud_rank_me(ranks));
-    const char *const host = cud_rank_host(ranks);
+    const int here = cud_rank_node_count(ranks);
+    const unsigned long long rows = p->plan.window_units * p->plan.unit_rows;
+    char text[128], needed[32], left[32];
+    if (host_bytes(p) <= room->host)
+        return CUD_OK;
+    return FAIL(err, CUD_EINPUT, "windows of %llu row%s take %s for the ranks of host %s, which has %s available; %s", rows,
+                rows == 1 ? "" : "s", cud_number_bytes((uint64_t)here * host_bytes(p), needed), cud_rank_host(ranks),
+                cud_number_bytes((uint64_t)here * room->host, left), cures(p, here, "host", text));
+}
+
+static enum cud_status check_device(const struct cud_prepared *p, struct cud_ranks *ranks, const struct room *room,
+                                    struct cud_err *err)
+{
+    const int me = cud_rank_me(ranks), on_it = sharers(&p->binding, me);
     const uint64_t arrays = cud_program_bytes(&p->program);
     const unsigned long long rows = p->plan.window_units * p->plan.unit_rows;
-    if (host_bytes(p) > room->host)
-        return FAIL(err, CUD_EINPUT, "windows of %llu rows take %.1f MiB for the ranks of host %s, which has %.1f MiB available; %s",
-                    rows, here * mib(host_bytes(p)), host, here * mib(room->host), cures(p, here, "host", text));
+    char text[128], needed[32], of_arrays[32], left[32];
     if (p->device_bytes <= room->device)
         return CUD_OK;
-    return FAIL(err, CUD_EINPUT, "GPU %d of host %s: each of its %d ranks needs %.1f MiB (%.1f MiB for arrays of steps, the rest for "
-                "windows of %llu rows), and %.1f MiB are free for it; %s", p->binding.all[cud_rank_me(ranks)].device_number, host,
-                on_it, mib(p->device_bytes), mib(arrays), rows, mib(room->device),
+    return FAIL(err, CUD_EINPUT, "GPU %d of host %s: each of its %d ranks needs %s (%s for arrays of steps, the rest for windows of "
+                "%llu row%s), and %s are free for it; %s", p->binding.all[me].device_number, cud_rank_host(ranks), on_it,
+                cud_number_bytes(p->device_bytes, needed), cud_number_bytes(arrays, of_arrays), rows, rows == 1 ? "" : "s",
+                cud_number_bytes(room->device, left),
                 arrays > room->device ? "use a GPU with more memory, or the CPUs (-d cpu)" : cures(p, on_it, "GPU", text));
 }
 
@@ -145,7 +152,8 @@ enum cud_status cud_fit(const struct cud_job *job, struct cud_ranks *ranks, stru
     plan(job, cud_rank_count(ranks), window, p);
     while (!job->window && window > WINDOW_LEAST && !is_roomy(p, &least))
         plan(job, cud_rank_count(ranks), window /= 2, p);
-    (void)check(p, ranks, &mine, err);
+    if (check_host(p, ranks, &mine, err) == CUD_OK)
+        (void)check_device(p, ranks, &mine, err);
     TRY(cud_rank_agree(ranks, err));
 done:
     return status;

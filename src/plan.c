@@ -89,6 +89,14 @@ uint64_t cud_plan_windows(const struct cud_plan *p, int rank)
     return ceil_div(block_start(p, rank + 1) - block_start(p, rank), p->window_units);
 }
 
+uint64_t cud_plan_windows_most(const struct cud_plan *p)
+{
+    const uint64_t n = (uint64_t)p->facts.ranks;
+    if (p->facts.ordered)
+        return ceil_div(ceil_div(p->units, p->window_units), n);
+    return ceil_div(ceil_div(p->units, n), p->window_units);
+}
+
 bool cud_plan_extent(const struct cud_plan *p, int rank, uint64_t k, struct cud_window *extent)
 {
     if (p->facts.ordered && p->facts.ranks > 1)

@@ -37,6 +37,7 @@ void cud_plan_make(const struct cud_plan_facts *facts, struct cud_plan *plan);
 /* The k-th window of a rank, in the order it does them; false: it has no more.  Constant time. */
 bool cud_plan_window(const struct cud_plan *plan, int rank, uint64_t k, struct cud_window *window);
 uint64_t cud_plan_windows(const struct cud_plan *plan, int rank);
+uint64_t cud_plan_windows_most(const struct cud_plan *plan);      /* the most that a rank has */
 /* The k-th extent of a rank; false: no more.  Adjacent windows are one extent. */
 bool cud_plan_extent(const struct cud_plan *plan, int rank, uint64_t k, struct cud_window *extent);
 uint64_t cud_plan_rank_rows(const struct cud_plan *plan, int rank);
