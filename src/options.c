@@ -209,7 +209,7 @@ static const struct cud_option table[] = {
     {"input", 0, "PATH", NULL, CUD_GROUP_INPUT, CUD_IN_FILE, CUD_ALL_INPUTS, CUD_RUN, NULL, AT(input), set_input,
      "in a job file only: one INPUT (again for more)"},
     {"dtype", 0, "T", NULL, CUD_GROUP_INPUT, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(given.type), set_dtype,
-     "type of raw input: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 (default: f32)"},
+     "type of raw input: bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 (default: f32), or as NumPy calls them"},
     {"shape", 0, "D0xD1...", NULL, CUD_GROUP_INPUT, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(given.shape), set_shape,
      "shape of raw input; the first dimension counts the rows (default: one dimension)"},
     {"offset", 0, "SIZE", NULL, CUD_GROUP_INPUT, EVERYWHERE, CUD_LAST, CUD_RUN, NULL, AT(given.offset), set_offset,

@@ -7,7 +7,8 @@ static void test_shapes(void)
 {
     static const struct { const char *text, *want; } t[] = {
         {"5", "(5,)"}, {"0", "(0,)"}, {"1000x16", "(1000, 16)"}, {"1000,16", "(1000, 16)"}, {"2x3,4", "(2, 3, 4)"},
-        {"()", "()"}, {"0x5", "(0, 5)"}, {"007x1", "(7, 1)"}, {"1152921504606846975", "(1152921504606846975,)"},
+        {"()", "()"}, {"(5,)", "(5,)"}, {"(20, 3)", "(20, 3)"}, {"(20,3,1)", "(20, 3, 1)"},
+        {"0x5", "(0, 5)"}, {"007x1", "(7, 1)"}, {"1152921504606846975", "(1152921504606846975,)"},
         {"1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
          "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"},
     };
@@ -24,7 +25,9 @@ static void test_refused(void)
 {
     static const struct { const char *text, *says; } t[] = {
         {"", "'' is not a whole number"}, {"5x", "'' is not a whole number"}, {"x5", "'' is not a whole number"},
-        {"5,", "'' is not a whole number"}, {"5xx6", "'' is not a whole number"}, {"(5,)", "'(5' is not a whole number"},
+        {"5,", "'' is not a whole number"}, {"5xx6", "'' is not a whole number"}, {"(5,", "'(5' is not a whole number"},
+        {"(5,,)", "'' is not a whole number"}, {"(5 6)", "'5 6' is not a whole number"},
+        {"(5x6)", "'5x6' is not a whole number"},
         {"-1", "'-1' is not a whole number"}, {"+5", "'+5' is not"}, {" 5", "' 5' is not"}, {"5 ", "'5 ' is not"},
         {"5 x 6", "'5 ' is not"}, {"5X6", "'5X6' is not"}, {"0x10x", "'' is not"}, {"1e3", "'1e3' is not"},
         {"5K", "'5K' is not"},
