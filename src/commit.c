@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "commit.h"
+#include "signals.h"
 
 #define PIECE ((uint64_t)1 << 30)
 
@@ -75,6 +76,8 @@ static enum cud_status part_fill(const struct cud_sink_facts *facts, struct cud_
     t->dev = s.st_dev;
     t->ino = s.st_ino;
     t->made = true;
+    t->bytes = bytes;
+    cud_signals_leave(t->part);
     TRY(cud_lock_claim(t->lock[0], t->part, err));
     if (ftruncate(fd, (off_t)bytes))
         return FAIL(err, CUD_EFAILED, "%s: cannot be made %llu bytes long: %s", t->part, (unsigned long long)bytes,
@@ -97,6 +100,13 @@ done:
     return status;
 }
 
+/* What replaces a file may be read by those who could read that. */
+static mode_t mode_of(const char *path)
+{
+    struct stat s;
+    return !lstat(path, &s) && S_ISREG(s.st_mode) ? s.st_mode & 0777 : 0666;
+}
+
 /* The lock is the first to know of OUT.part: whoever finds it knows whose it is. */
 enum cud_status cud_target_make(const struct cud_sink_facts *facts, const char *host, struct cud_target *t, int *fd,
                                 struct cud_err *err)
@@ -107,7 +117,7 @@ enum cud_status cud_target_make(const struct cud_sink_facts *facts, const char *
     TRY(discard_left(t, err));
     if (!t->path)
         return CUD_OK;
-    *fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    *fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_of(t->path) | 0600);
     if (*fd < 0)
         return FAIL(err, CUD_EFAILED, "%s: cannot be made: %s", t->part, strerror(errno));
     TRY(part_fill(facts, t, *fd, err));
@@ -127,6 +137,9 @@ enum cud_status cud_target_check_ours(const struct cud_target *t, struct cud_err
         return FAIL(err, CUD_EFAILED, "%s: is gone, while this run was writing it: %s", t->part, strerror(errno));
     if (t->path && (s.st_dev != t->dev || s.st_ino != t->ino))
         return FAIL(err, CUD_EFAILED, "%s: was replaced by someone else while this run was writing it", t->part);
+    if (t->path && (uint64_t)s.st_size != t->bytes)
+        return FAIL(err, CUD_EFAILED, "%s: was made %s by someone else while this run was writing it", t->part,
+                    (uint64_t)s.st_size < t->bytes ? "shorter" : "longer");
 done:
     return status;
 }
@@ -161,9 +174,12 @@ static enum cud_status result_write(const struct cud_target *t, const char *json
 {
     enum cud_status status = CUD_OK;
     const int how = t->again && cud_left_has(&t->left, t->result_tmp) ? O_TRUNC : O_CREAT | O_EXCL;
-    const int fd = open(t->result_tmp, O_WRONLY | how | O_NOFOLLOW | O_CLOEXEC, 0666);
+    const mode_t mode = mode_of(t->result);
+    const int fd = open(t->result_tmp, O_WRONLY | how | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return FAIL(err, CUD_EFAILED, "%s: cannot be made: %s", t->result_tmp, strerror(errno));
+    if (mode != 0666)
+        (void)!fchmod(fd, mode);           /* as far as the file system has modes */
     *made = true;
     status = cud_lock_claim(t->lock[t->lock[1] ? 1 : 0], t->result_tmp, err);
     const int e = result_fill(fd, json, n);
@@ -205,6 +221,8 @@ static enum cud_status publish(struct cud_target *t, struct cud_err *err)
     struct stat s;
     const bool replace = t->force || (t->again && cud_left_has(&t->left, t->path));
     int e;
+    if (replace && !lstat(t->path, &s) && S_ISREG(s.st_mode))
+        (void)!chmod(t->part, s.st_mode & 0777);
     if (replace && (lstat(t->path, &s) || S_ISREG(s.st_mode)))
         e = rename(t->part, t->path) ? errno : 0;
     else
@@ -212,6 +230,7 @@ static enum cud_status publish(struct cud_target *t, struct cud_err *err)
     if (e && e != EEXIST)
         return FAIL(err, CUD_EFAILED, "%s: cannot be renamed to %s: %s", t->part, t->path, strerror(e));
     t->made = t->again = false;
+    cud_signals_leave(NULL);
     if (e)
         return FAIL(err, CUD_EEXISTS, "%s came up while this run was at work and is kept; the finished output is %s: rename it",
                     t->path, t->part);
@@ -280,6 +299,8 @@ void cud_target_close(struct cud_target *t)
 {
     if (part_is_ours(t))
         unlink(t->part);
+    if (t->made)
+        cud_signals_leave(NULL);
     for (int i = 0; i < CUD_TARGET_LOCKS; i++) {
         cud_lock_drop(t->lock[i], t->again);
         free(t->lock_path[i]);

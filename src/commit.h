@@ -20,10 +20,13 @@ struct cud_target {                        /* all zero: nothing */
     bool made;                             /* OUT.part is there, and this is what is ours: */
     dev_t dev;
     ino_t ino;
+    uint64_t bytes;                        /* its length from the beginning on */
 };
 
 /* Refuses what must not be written (see cud_sink_open).  Makes nothing. */
 enum cud_status cud_target_check(const struct cud_sink_facts *facts, struct cud_target *t, struct cud_err *err);
+/* Is there room for so many bytes?  Quotas are not known. */
+enum cud_status cud_target_check_room(const struct cud_target *t, uint64_t bytes, struct cud_err *err);
 /* Takes the locks, discards what a dead run left, makes OUT.part at full size with its head.  *fd: open for writing, or as it
  * was where there is no output file. */
 enum cud_status cud_target_make(const struct cud_sink_facts *facts, const char *host, struct cud_target *t, int *fd,

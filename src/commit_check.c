@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include "commit.h"
+#include "number.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -96,45 +98,55 @@ static enum cud_status check_folder(const char *path, struct cud_err *err)
     return status;
 }
 
+/* A file that this run may make, and the option that gives it another name. */
+struct made { const char *path, *option; bool given; };           /* given: by that name, and not with a suffix of ours */
+
 /* Only a regular file may ever be replaced: not a device, not a link (which would be replaced, not what it points to). */
-static enum cud_status check_kind(const char *path, struct cud_err *err)
+static enum cud_status check_kind(const struct made *m, struct cud_err *err)
 {
     struct stat s;
-    if (lstat(path, &s))
-        return errno == ENOENT ? CUD_OK : FAIL(err, CUD_EUSAGE, "%s: cannot write there: %s", path, strerror(errno));
+    if (lstat(m->path, &s))
+        return errno == ENOENT ? CUD_OK : FAIL(err, CUD_EUSAGE, "%s: cannot write there: %s", m->path, strerror(errno));
     if (S_ISREG(s.st_mode))
         return CUD_OK;
-    if (S_ISDIR(s.st_mode))
-        return FAIL(err, CUD_EUSAGE, "%s: is a folder; give the name of a file", path);
+    const char *const what = S_ISDIR(s.st_mode) ? "a folder" : S_ISLNK(s.st_mode) ? "a symbolic link" : "not a regular file";
+    if (!m->given)
+        return FAIL(err, CUD_EUSAGE, "%s: is %s; remove it, or use %s for another name", m->path, what, m->option);
     if (S_ISLNK(s.st_mode))
-        return FAIL(err, CUD_EUSAGE, "%s: is a symbolic link; give the name of the file itself", path);
-    return FAIL(err, CUD_EUSAGE, "%s: is not a regular file; give the name of one, - for stdout, or none", path);
+        return FAIL(err, CUD_EUSAGE, "%s: is %s; give the name of the file itself", m->path, what);
+    return FAIL(err, CUD_EUSAGE, "%s: is %s; give the name of a file%s", m->path, what,
+                strcmp(m->option, "--trace") == 0 ? "" : ", - for stdout, or none");
 }
 
-static enum cud_status check_not_input(const char *path, const struct cud_sink_facts *facts, struct cud_err *err)
+static enum cud_status check_not_input(const struct made *m, const struct cud_sink_facts *facts, struct cud_err *err)
 {
     struct stat out, in;
-    if (lstat(path, &out))
+    if (lstat(m->path, &out))
         return CUD_OK;
     for (size_t i = 0; i < facts->inputs; i++)
         if (!stat(facts->input[i], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return FAIL(err, CUD_EUSAGE, "%s: is the input %s, and would be overwritten; use -o for another name", path,
-                        facts->input[i]);
+            return FAIL(err, CUD_EUSAGE, "%s: is read by this run%s%s, and would be overwritten; use %s for another name", m->path,
+                        same_name(m->path, facts->input[i]) ? "" : " as ",
+                        same_name(m->path, facts->input[i]) ? "" : facts->input[i], m->option);
     return CUD_OK;
 }
 
 /* Outputs and results by name, and what lies beside them meanwhile. */
 static enum cud_status check_apart(const struct cud_target *t, struct cud_err *err)
 {
-    const char *const pair[][2] = { { t->result, t->path }, { t->result, t->part }, { t->result, t->lock_path[0] },
-                                    { t->result_tmp, t->path }, { t->path, t->lock_path[1] } };
-    const char *const others[] = { t->path, t->part, t->mark, t->result, t->result_tmp, t->lock_path[0], t->lock_path[1] };
+    const struct { const char *path, *what; } others[] = {
+        {t->path, "the output"}, {t->part, "the unfinished output"}, {t->lock_path[0], "the output's lock"},
+        {t->result, "the result"}, {t->result_tmp, "the unfinished result"}, {t->lock_path[1], "the result's lock"},
+        {t->mark, "the output's own result"}};
+    const int pair[][2] = {{3, 0}, {3, 1}, {3, 2}, {4, 0}, {0, 5}};
     for (size_t i = 0; i < COUNT(pair); i++)
-        if (same_name(pair[i][0], pair[i][1]))
-            return FAIL(err, CUD_EUSAGE, "%s: is wanted for two things; use --result for another name", pair[i][0]);
+        if (same_name(others[pair[i][0]].path, others[pair[i][1]].path))
+            return FAIL(err, CUD_EUSAGE, "%s: would be %s and %s; use --result for another name", others[pair[i][0]].path,
+                        others[pair[i][0]].what, others[pair[i][1]].what);
     for (size_t i = 0; i < COUNT(others); i++)
-        if (same_name(t->trace, others[i]) || same_name(t->trace_tmp, others[i]))
-            return FAIL(err, CUD_EUSAGE, "%s: is wanted for two things; use --trace for another name", others[i]);
+        if (same_name(t->trace, others[i].path) || same_name(t->trace_tmp, others[i].path))
+            return FAIL(err, CUD_EUSAGE, "%s: would be %s and the trace; use --trace for another name", others[i].path,
+                        others[i].what);
     return CUD_OK;
 }
 
@@ -199,6 +211,19 @@ static enum cud_status check_as_left(const struct cud_target *t, struct cud_err 
     return cud_target_check_absent(&now, err);
 }
 
+enum cud_status cud_target_check_room(const struct cud_target *t, uint64_t bytes, struct cud_err *err)
+{
+    struct statvfs fs;
+    char needed[32], left[32], *const folder = t->path ? cud_folder_of(t->path) : NULL;
+    const bool known = folder && statvfs(folder, &fs) == 0;
+    free(folder);
+    const uint64_t room = known ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+    if (bytes <= room)
+        return CUD_OK;
+    return FAIL(err, CUD_EFAILED, "%s: takes %s, and %s are free there; make room, or use -o for another place", t->path,
+                cud_number_bytes(bytes, needed), cud_number_bytes(room, left));
+}
+
 enum cud_status cud_target_check(const struct cud_sink_facts *facts, struct cud_target *t, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -207,18 +232,22 @@ enum cud_status cud_target_check(const struct cud_sink_facts *facts, struct cud_
         TRY(check_folder(t->path, err));
     if (t->result)
         TRY(check_folder(t->result, err));
+    if (t->trace && !is_file_name(last_of(t->trace)))              /* what other options take */
+        return FAIL(err, CUD_EUSAGE, "--trace %s: give the name of a file", last_of(t->trace));
     if (t->trace)
         TRY(check_folder(t->trace, err));
     if (same_name(t->lock_path[0], t->lock_path[1])) {
         free(t->lock_path[1]);
         t->lock_path[1] = NULL;
     }
-    const char *const mine[] = { t->path, t->result, t->mark, t->part, t->result_tmp, t->trace, t->trace_tmp, t->lock_path[0],
-                                 t->lock_path[1] };
+    const struct made mine[] = {
+        {t->path, "-o", true}, {t->result, "--result", true}, {t->mark, "-o", false}, {t->part, "-o", false},
+        {t->result_tmp, "--result", false}, {t->trace, "--trace", true}, {t->trace_tmp, "--trace", false},
+        {t->lock_path[0], "-o", false}, {t->lock_path[1], "--result", false}};
     for (size_t i = 0; i < COUNT(mine); i++)
-        if (mine[i]) {
-            TRY(check_not_input(mine[i], facts, err));
-            TRY(check_kind(mine[i], err));
+        if (mine[i].path) {
+            TRY(check_not_input(&mine[i], facts, err));
+            TRY(check_kind(&mine[i], err));
         }
     TRY(check_apart(t, err));
     TRY(check_as_left(t, err));

@@ -98,14 +98,15 @@ static int with_ranks(int argc, char **argv, struct cud_job *job, struct cud_err
     return cud_ranks_finish(ranks, err->status ? err->status : code);
 }
 
-/* Closed standard descriptors would be given to the next files that are opened.  True: stdout was one of them. */
+/* Closed standard descriptors would be given to the next files that are opened.  True: stdout was one of them; what is printed
+ * there fails, as it should. */
 static bool fill_descriptors(void)
 {
     bool stdout_closed = false;
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) {
             stdout_closed |= fd == STDOUT_FILENO;
-            if (open("/dev/null", O_RDWR) != fd)
+            if (open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
                 _exit(CUD_EFAILED);
         }
     return stdout_closed;

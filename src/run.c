@@ -22,6 +22,7 @@ struct run {
     struct cud_grove *grove;
     struct cud_pipe_sums sums;             /* rank 0, after gather: of all ranks */
     struct cud_timeline timeline;
+    bool only_looks;                       /* --doctor, which has a look at the disk of its own */
     double began, streaming, streamed, closed;
     char started[32];
 };
@@ -222,8 +223,9 @@ static enum cud_status open_sink(struct run *r, struct cud_err *err)
     if (!file)
         (void)FAIL(err, CUD_EFAILED, "no memory for the names of %zu inputs", job->inputs);
     const struct cud_sink_facts facts = {
-        .path = job->output, .result = job->result, .trace = job->trace, .force = job->force, .direct = r->p.direct, .head = r->p.head,
-        .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes, .rows = r->p.program.rows, .inputs = n,
+        .path = job->output, .result = job->result, .trace = job->trace, .force = job->force, .direct = r->p.direct,
+        .room = !r->only_looks, .head = r->p.head, .head_bytes = r->p.head_bytes, .row_bytes = r->p.plan.facts.out_row_bytes,
+        .rows = r->p.program.rows, .inputs = n,
         .input = file, .plan = &r->p.plan, .lane = r->p.lane, .device = r->p.binding.device, .dev = r->p.binding.dev};
     TRY(cud_rank_agree(r->ranks, err));
     if (!job->dry_run)
@@ -293,10 +295,16 @@ static enum cud_status write_trace(struct run *r, struct cud_err *err)
     return cud_timeline_write(&r->timeline, r->job->trace, &r->p.binding, &r->p.program, r->ranks, err);
 }
 
-static void note_default(const struct cud_job *job)
+static void note_steps(const struct cud_job *job, const struct cud_program *p)
 {
     if (job->default_step)
         cud_note("note: no step was given: doing -k scale:factor=2 (-k copy takes the values as they are; --help shows more)");
+    for (size_t i = 0; i < p->steps; i++)
+        if (p->in.shape.ndim < 2 && p->step[i].kernel->kind == CUD_ROWS && p->step[i].facts.cols == 1) {
+            cud_note("note: step '%s' is done to each row, and the rows of an array of one dimension are single elements",
+                     p->step[i].kernel->name);
+            return;
+        }
 }
 
 static void set_started(struct run *r)
@@ -312,7 +320,7 @@ enum cud_status cud_run_check(const struct cud_job *job, struct cud_ranks *ranks
 {
     enum cud_status status = CUD_OK;
     struct cud_job dry = *job;
-    struct run r = {.job = &dry, .ranks = ranks};
+    struct run r = {.job = &dry, .ranks = ranks, .only_looks = true};
     const struct cud_prepared *const p = &r.p;
     dry.dry_run = true;
     TRY(cud_prepare(&dry, ranks, &r.p, err));
@@ -340,7 +348,7 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
         cud_dry_run_print(job, &r.p, stderr);
     TRY(open_sink(&r, err));
     if (me == 0)
-        note_default(job);
+        note_steps(job, &r.p.program);
     if (job->dry_run) {
         if (me == 0) {
             cud_dry_run_print(job, &r.p, stdout);

@@ -1,10 +1,12 @@
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "clock.h"
 #include "cudist/err.h"
 #include "signals.h"
+#include "text.h"
 #include "watchdog.h"
 
 #define QUIET_MS 5000
@@ -14,6 +16,8 @@ static struct {
     volatile sig_atomic_t asked, ints;
     bool speaks;
     const struct cud_seen *seen;
+    char left[300];                        /* behind the line, where left_bytes is not 0 */
+    atomic_size_t left_bytes;
 } state;
 
 enum cud_launcher cud_signals_launcher(void)
@@ -30,6 +34,7 @@ const char *cud_signals_name(int signal)
     switch (signal) {
     case SIGINT: return "INT";
     case SIGTERM: return "TERM";
+    case SIGHUP: return "HUP";
     case SIGUSR1: return "USR1";
     case SIGUSR2: return "USR2";
     case SIGXCPU: return "XCPU";
@@ -64,12 +69,13 @@ static bool was_away(void)
 static void end_now(int signal)
 {
     if (state.speaks && !was_away()) {
-        const char *name = cud_signals_name(signal);
-        char line[64] = "cudist: stopped at once by ";
-        size_t n = strlen(line), m = strlen(name);
+        char line[64 + sizeof state.left] = "cudist: stopped at once by ";
+        const char *const name = cud_signals_name(signal);
+        const size_t n = strlen(line), m = strlen(name), left = atomic_load(&state.left_bytes);
         memcpy(line + n, name, m);
-        line[n + m] = '\n';
-        cud_line_write(line, n + m + 1);
+        memcpy(line + n + m, state.left, left);
+        line[n + m + left] = '\n';
+        cud_line_write(line, n + m + left + 1);
     }
     _exit(CUD_ESTOPPED);
 }
@@ -96,13 +102,13 @@ static void set(const int *signals, size_t n, void (*handler)(int))
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < n; i++) {
         sigaction(signals[i], NULL, &before);
-        if (signals[i] == SIGINT && before.sa_handler == SIG_IGN)
-            continue;                      /* a shell's background job: the terminal's INT is not for it */
+        if ((signals[i] == SIGINT || signals[i] == SIGHUP) && before.sa_handler == SIG_IGN)
+            continue;                      /* a shell's background job, nohup: the terminal's are not for it */
         sigaction(signals[i], &action, NULL);
     }
 }
 
-static const int hurried[] = {SIGINT, SIGTERM}, patient[] = {SIGUSR1, SIGUSR2, SIGXCPU};
+static const int hurried[] = {SIGINT, SIGTERM, SIGHUP}, patient[] = {SIGUSR1, SIGUSR2, SIGXCPU};
 #define SET(signals, handler) set(signals, sizeof(signals) / sizeof *(signals), handler)
 
 void cud_signals_catch(bool speaks)
@@ -128,6 +134,17 @@ void cud_signals_default(void)
 {
     SET(hurried, SIG_DFL);
     SET(patient, SIG_DFL);
+}
+
+void cud_signals_leave(const char *path)
+{
+    char shown[CUD_TEXT_SHOWN];
+    atomic_store(&state.left_bytes, 0);
+    if (!path)
+        return;
+    const int n = snprintf(state.left, sizeof state.left, "; %s is left, and the next run discards it",
+                           cud_text_shown(path, shown));
+    atomic_store(&state.left_bytes, n < (int)sizeof state.left ? (size_t)n : 0);
 }
 
 int cud_signals_asked(void)

@@ -1,7 +1,7 @@
 /* Signals that ask the program to stop.
  *
  * At first, when nothing is made yet, each of them ends the process at once.  While the ranks run: USR1, USR2 and XCPU stop it
- * in good order; TERM and INT too, but under mpirun, which leaves about a second between its TERM and its KILL, they end it at
+ * in good order; TERM, INT and HUP too, but under mpirun, which leaves about a second between its TERM and its KILL, they end it at
  * once (exit code 75; what is written stays).  When all rows are done and synced, the run ends by itself: none of them hurries
  * it.  A second INT always does. */
 #ifndef CUD_SIGNALS_H
@@ -34,6 +34,9 @@ void cud_signals_hush(void);
 void cud_signals_ignore(void);
 /* As they are without us: for a child. */
 void cud_signals_default(void);
+
+/* What this process leaves behind if it is ended at once from now on; NULL: nothing.  The line names it. */
+void cud_signals_leave(const char *path);
 
 /* The first signal that asked, or 0. */
 int cud_signals_asked(void);

@@ -131,7 +131,9 @@ done:
 enum cud_status cud_sink_check(const struct cud_sink_facts *facts, struct cud_err *err)
 {
     struct cud_target target = {0};
-    const enum cud_status status = cud_target_check(facts, &target, err);
+    enum cud_status status = cud_target_check(facts, &target, err);
+    if (status == CUD_OK && facts->room)
+        status = cud_target_check_room(&target, facts->head_bytes + facts->rows * facts->row_bytes, err);
     cud_target_close(&target);
     return status;
 }

@@ -23,6 +23,7 @@ struct cud_sink_facts {
     const char *result;                    /* absolute; "-", "none" */
     const char *trace;                     /* absolute; NULL.  Only checked here */
     bool force, direct;
+    bool room;                             /* cud_sink_check refuses where too little is free (a run learns it by reserving) */
     const struct cud_lane_kind *lane;      /* the root way: how rows go to rank 0; from where, if it takes them from a device */
     const struct cud_device *device;
     struct cud_dev *dev;

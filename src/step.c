@@ -17,9 +17,13 @@ static enum cud_status array(const struct cud_loader *loader, struct cud_step *s
 {
     const size_t at = s->arrays++;
     s->facts.param[i] = *path != 0;
-    if (*path && !(s->array_path[at] = strdup(path)))
+    if (!*path)
+        return CUD_OK;
+    if (!(s->array_path[at] = strdup(path)))
         return FAIL(err, CUD_EFAILED, "no memory for the name %s", path);
-    return *path ? loader->load(loader->self, path, s->facts.type, &s->facts.array[at], &s->array[at], err) : CUD_OK;
+    const enum cud_status status = loader->load(loader->self, path, s->facts.type, &s->facts.array[at], &s->array[at], err);
+    cud_err_at(err, "step '%s', %s", s->kernel->name, s->kernel->param[i].name);
+    return status;
 }
 
 static void append(char text[CUD_STEP_TEXT], const char *more)
@@ -83,8 +87,8 @@ static enum cud_status unknown_kernel(const char *name, struct cud_err *err)
     const size_t colon = strcspn(name, ":");
     for (size_t i = 0; name[colon] && i < n; i++)
         if (strlen(names[i]) == colon && strncmp(names[i], name, colon) == 0)
-            return FAIL(err, CUD_EUSAGE, "step '%s': what follows the : should read KEY=VALUE (--list-kernels shows the keys)",
-                        name);
+            return FAIL(err, CUD_EUSAGE, "step '%s': what follows the : should read KEY=VALUE,KEY=VALUE (--list-kernels shows the "
+                        "keys; a value with , or : stands in '...')", name);
     const char *const near = cud_registry_nearest(name, names, n);
     return FAIL(err, CUD_EUSAGE, "no kernel is called '%s'%s%s%s (--list-kernels shows them all)", name,
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");

@@ -171,7 +171,7 @@ def jobs():
             ("no such input", ["none.npy"], "none.npy: No such file"),
             ("no such kernel", ["random:shape=10", "-k", "sofmax"], "(?s)sofmax.*softmax"),
             ("an output that is there", ["random:shape=10", "-o", "there.npy"], "(?s)there.npy exists.*cure: use -f"),
-            ("an output that is an input", ["there.npy", "-o", "there.npy", "-f"], "input")):
+            ("an output that is an input", ["there.npy", "-o", "there.npy", "-f"], "read by this run")):
         check(name, Doctor(words, 2), rc=1, job=("problem", pattern))
     check("-f", Doctor(["random:shape=10", "-o", "there.npy", "-f"]), job="ok")
     d = Doctor(["--windw", "3"], 2)

@@ -261,6 +261,23 @@ def slow_disk():
         failed(run, f"a disk that fails in the end, on rank {who}", 1, "cannot be synced", older=True)
 
 
+def meddled_with():
+    """Somebody cuts the unfinished output: what the run has written is gone, and it must not say that all is well."""
+    for ranks, size in ((0, 10), (2, 1000000), (2, 2000000000)):
+        run = Run(SLOW + ["-f"], ranks, start=False, older=True).start().wait_part()
+        os.truncate(run.out + ".part", size)
+        run.end()
+        failed(run, f"the unfinished output is cut to {size} bytes, {ranks or 1} ranks", 1, "o.npy.part: was made (shorter|longer) by",
+               older=True)
+    run = Run(SLOW, start=False, before=["nohup"]).start().wait_part()
+    run.process.send_signal(signal.SIGHUP)
+    time.sleep(1)
+    ok(run.process.poll() is None, "what nohup started goes on after a HUP", run.process.poll())
+    run.process.send_signal(signal.SIGTERM)
+    run.end()
+    shutil.rmtree(run.folder)
+
+
 def on_ranks():
     """With ranks: on the first, the last and every one."""
     faults = [("pread", "2", "EIO", "cannot be read|Input/output error"), ("pwrite", "5", "ENOSPC", "No space left"),
@@ -331,7 +348,7 @@ def hangs():
 
 def asked():
     """By signal: in good order where there is time, at once where there is not."""
-    for how, who, ranks in ((signal.SIGTERM, "all", 0), (signal.SIGINT, "all", 0), (signal.SIGUSR1, "all", 0),
+    for how, who, ranks in ((signal.SIGTERM, "all", 0), (signal.SIGINT, "all", 0), (signal.SIGHUP, "all", 0), (signal.SIGUSR1, "all", 0),
                             (signal.SIGUSR1, "all", 3), (signal.SIGUSR1, 2, 3), (signal.SIGUSR1, 0, 2)):
         for way in ("direct", "root") if ranks else ("direct",):
             run, name = strike(how, who, ranks, way)
@@ -339,7 +356,7 @@ def asked():
     for how, who in ((signal.SIGTERM, "all"), (signal.SIGINT, "all"), (signal.SIGTERM, 1), (signal.SIGINT, 0)):
         run, name = strike(how, who, 2, "direct")
         # mpirun itself kills soon after it was asked: on a loaded machine before the line is out.
-        told = [line for line in run.lines if re.search("by (INT|TERM)", line)]
+        told = [line for line in run.lines if re.search("by (INT|TERM); .*o.npy.part is left, and the next run discards it$", line)]
         good = run.rc != 0 and not run.late and run.holds(OLDER) and told == run.lines and len(told) in ((0, 1) if who == "all" else (1,))
         ok(good, f"{name}: at once", run)
         shutil.rmtree(run.folder)
@@ -350,7 +367,7 @@ def main():
     TOP = tempfile.mkdtemp(prefix="cudist-fail-")
     IN = os.path.join(TOP, "in.npy")
     npy_file(IN, ROWS)
-    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, slow_disk, on_ranks, told_at_once, to_stdout, dies, hangs, asked]
+    jobs = [refused, full_disk, in_use, lock_lost, harmless, gone, slow_disk, meddled_with, on_ranks, told_at_once, to_stdout, dies, hangs, asked]
     jobs += [lambda n=n, c=c: nth_call(n, *c) for n, c in CALLS.items()]
     try:
         run = Run(["-q", "-k", "copy", IN])

@@ -90,6 +90,44 @@ def pipes():
     refused("$C --info f", 3, "is a pipe; give a regular file")
 
 
+def names():
+    """A file that is in the way, and the option that helps; what is wanted for two things."""
+    sh("ln -s x.npy link.npy; ln -s x.npy l.npy.part; mkfifo fifo")
+    for args, says in (("-o link.npy", "link.npy: is a symbolic link; give the name of the file itself"),
+                       ("-o l.npy", "l.npy.part: is a symbolic link; remove it, or use -o for another name"),
+                       ("-o none --trace fifo", "fifo: is not a regular file; give the name of a file"),
+                       ("-o none --trace x.npy -f", "x.npy: is read by this run, and would be overwritten; use --trace for another name"),
+                       ("-o none --trace -", "--trace -: give the name of a file"), ("-o none --trace none", "--trace none: give the"),
+                       ("-o l2.npy --result l2.npy.part", "l2.npy.part: would be the result and the unfinished output; use --result")):
+        refused(f"$C -q x.npy -k copy {args}", 2, says)
+
+
+def modes():
+    """What replaces a private file is as private, while it is written too."""
+    for mode in (0o600, 0o640, 0o444):
+        sh(f"rm -f md.npy*; umask 022; $C -q x.npy -k copy -o md.npy; chmod {mode:o} md.npy md.npy.json")
+        got = sh("umask 022; $C -q -f x.npy -k copy -o md.npy")
+        seen = [os.stat(name).st_mode & 0o777 for name in ("md.npy", "md.npy.json")]
+        ok(got.rc == 0 and seen == [mode, mode], f"files of mode {mode:o} are replaced by such", f"{seen}\n{got}")
+    sh("umask 022; $C -q -f x.npy -k copy -o md2.npy")
+    ok(os.stat("md2.npy").st_mode & 0o777 == 0o644, "a new file is as the umask says")
+    sh("chmod 600 md.npy")
+    slow = Run([CUDIST, "-q", "-f", *"-k tanh -k exp -k tanh -w 64K --threads 1 random:shape=100000000 -o md.npy".split()]).start()
+    while slow.process.poll() is None and not os.path.exists("md.npy.part"):
+        time.sleep(0.001)
+    mode = os.stat("md.npy.part").st_mode & 0o777
+    slow.process.terminate()
+    slow.end()
+    ok(mode == 0o600, "so is the unfinished one", f"{mode:o}\n{slow}")
+
+
+def numpys_names():
+    """Types and shapes as NumPy writes them."""
+    sh("$C -q random:shape=20x3 -k copy --out-dtype i16 -o t.bin")
+    got = sh("$C -q t.bin --dtype int16 --shape '(20, 3)' -k copy --out-dtype float64 -o t.npy && $C --info t.npy")
+    ok(got.rc == 0 and b"f64" in got.stdout and b"(20, 3)" in got.stdout, "--dtype int16 --shape '(20, 3)' --out-dtype float64", got)
+
+
 def overwrite():
     with open("big.npy", "r+b") as f:
         f.seek(80000000)
@@ -117,15 +155,22 @@ with tempfile.TemporaryDirectory() as folder:
     closed = sh("$C -q x.npy -k copy -o closed.npy >&- 2>&-")
     ok(closed.rc == 0 and os.path.exists("closed.npy"), "closed descriptors that are not needed do no harm", closed)
     refused("$C x.npy -k copy -o none > /dev/full", 1, "stdout")
+    refused("$C x.npy -k copy -o none >&-", 1, "writing to stdout failed")
     refused("$C x.npy -k copy --dry-run > /dev/full", 1, "stdout")
     refused("$C -q x.npy -k dense:weights=w.npy -o w.npy -f", 2, "w.npy")
     refused("$C -q x.npy -k dense:weights=w.npy -o none --result w.npy -f", 2, "w.npy")
     refused("$C -q x.npy --job j.job -o none --result j.job -f", 2, "j.job")
-    for args, code, says in (("-o w.npy", 6, "exists"), ("-o nodir/x.npy", 2, "nodir"), ("-o x.npy -f", 2, "input"), ("-o . -f", 2, "folder"),
+    for args, code, says in (("-o w.npy", 6, "exists"), ("-o nodir/x.npy", 2, "nodir"), ("-o x.npy -f", 2, "read by this run"), ("-o . -f", 2, "folder"),
                              ("-o /dev/null -f", 2, "regular"), ("-o n.npy --result w.npy", 6, "exists")):
         refused(f"$C x.npy -k copy --dry-run {args}", code, says)
+    refused("$C x.npy -k copy --dry-run random:shape=100000000000x4 -o n.npy", 1, "n.npy: takes 1.5 TiB, and ")
+    got = sh("mpirun -np 3 $C -k copy --dry-run random:shape=1x4 -o n.npy")
+    ok(got.rc == 0 and b"memory   " in got.stdout and b"memory   0 bytes" not in got.stdout, "a plan's memory is that of a rank with rows", got)
     formats()
     pipes()
+    names()
+    modes()
+    numpys_names()
     memory()
     ok(not os.path.exists("n.npy.lock") and not os.path.exists("n.npy.part"), "a dry run leaves nothing")
     refused("$C -q x.npy -k copy -o none", 2, "CUDIST_LIBS", CUDIST_LIBS="foo")

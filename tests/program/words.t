@@ -17,6 +17,7 @@ def cudist(*words, **env):
 
 NOTES = (                                  # words, the call at which an earlier run is killed, what is said
     ("x.npy -o none", "", "note: no step was given: .*"),
+    ("random:shape=9 -k softmax -o none", "", "note: step 'softmax' is done to each row, .* one dimension are single elements"),
     ("nan.npy -k copy -o none", "", "warning: 1 NaN in the output, the first in row 2: .*"),
     ("nan.npy -k copy -o none --out-dtype i8", "", "warning: i8 does not hold all .*: 2 out of range, 1 NaN made 0"),
     ("x.npy -k copy -o left.npy", "fsync:1", "note: .*left.npy.part was left .*"),
@@ -52,7 +53,7 @@ def progress():
 
 # ---- errors
 
-DENSE, PLACE = "step 'dense': ", "/dev/null: is not a regular file; give the name of one, - for stdout, or none"
+DENSE, PLACE = "step 'dense': ", "/dev/null: is not a regular file; give the name of a file, - for stdout, or none"
 REFUSED = (                                # exit code, words, the line behind "cudist: " (@: the folder)
     (2, "", r"no INPUT: .*--help explains.*"),
     (3, "no.npy", r"@/no.npy: No such file or directory"),
@@ -72,7 +73,7 @@ REFUSED = (                                # exit code, words, the line behind "
     (3, "x.npy -k dense:weights=w54.npy,layout=out-in,bias=w57.npy", DENSE + r"bias must have 5 .* but its shape is \(5, 7\)"),
     (3, "empty", r"@/empty: is in no format that cudist knows by its bytes or its name: it is empty"),
     (2, "text", r"@/text: is in no format .*: save it as .npy, or give --dtype if it is raw input"),
-    (3, "x.npy -k dense:weights=empty", r"empty: is in no format .*: it is empty"),
+    (3, "x.npy -k dense:weights=empty", r"step 'dense', weights: empty: is in no format .*: it is empty"),
     (3, "odd.bin", r"@/odd.bin: 9 bytes from byte 0 on are no whole number of f32 .*, 1 left over: give its --dtype, .*"),
     (3, "short.npy", r"@/short.npy: is too short: .* 4 are missing"),
     (3, "random:shape=3,dtype=f64 x.npy", r"random:shape=3,dtype=f64 is f64 but @/x.npy is f32: .*"),
@@ -80,13 +81,13 @@ REFUSED = (                                # exit code, words, the line behind "
     (4, "x.npy -d cuda -o none", r".*the CPUs \(-d cpu\)"),
     (6, "x.npy -k copy -o v5.npy", r"@/v5.npy exists; use -f to replace it or -o for another name"),
     (2, "x.npy -k sofmax", r"no kernel is called 'sofmax'; did you mean 'softmax'\? .*"),
-    (2, "x.npy -k scale:2", r"step 'scale:2': what follows the : should read KEY=VALUE .*"),
+    (2, "x.npy -k scale:2", r"step 'scale:2': what follows the : should read KEY=VALUE,KEY=VALUE .*"),
     (2, "x.npy -k scale:facto=2", r"step 'scale' has no parameter facto=; did you mean factor=\? .*"),
     (2, "x.npy -t -5", r"--timeout '-5': seconds must not be negative"),
     (2, "x.npy -w 1.5G", r"--window '1.5G': not a size: .*"),
     (2, "--input x.npy", r"unknown option '--input', which is for job files: .*"),
     (2, "--info v5.npy x.npy", r"--info tells of one FILE and runs nothing: leave out '@/x.npy'"),
-    (3, "random:shape=3x99999999999 -k softmax -o none", r"windows of 1 rows take [0-9.]+ MiB for .*"),
+    (3, "random:shape=3x99999999999 -k softmax -o none", r"windows of 1 row take [0-9.]+ TiB for .*"),
 )
 
 

@@ -271,18 +271,18 @@ static void test_cut_off(void)
 static void test_refused(void)
 {
     put("in.npy", "input");
-    refused("in.npy", "none", true, CUD_EUSAGE, "is the input");
-    refused("./in.npy", "none", false, CUD_EUSAGE, "is the input");
-    refused("o.bin", "in.npy", true, CUD_EUSAGE, "is the input");
+    refused("in.npy", "none", true, CUD_EUSAGE, "is read by this run");
+    refused("./in.npy", "none", false, CUD_EUSAGE, "is read by this run");
+    refused("o.bin", "in.npy", true, CUD_EUSAGE, "is read by this run");
     ok(link("in.npy", "o.bin") == 0, "a hard link to the input");
-    refused("o.bin", "none", true, CUD_EUSAGE, "is the input");
+    refused("o.bin", "none", true, CUD_EUSAGE, "is read by this run");
     rename("o.bin", "o.bin.part");
     unlink("o.bin");                       /* a rename between two links of one file does nothing */
     unlink("o.bin.part");
     ok(link("in.npy", "o.bin.part") == 0, "a hard link to the input, called .part");
     struct cud_sink_facts f = facts("o.bin", "none", true);
     memset(&err, 0, sizeof err);
-    ok(cud_target_check(&f, &target, &err) == CUD_EUSAGE && strstr(err.text, "is the input"), "refused: %s", err.text);
+    ok(cud_target_check(&f, &target, &err) == CUD_EUSAGE && strstr(err.text, "is read by this run"), "refused: %s", err.text);
     end();
     ok(holds("in.npy", "input"), "the input is as it was");
     unlink("o.bin.part");
@@ -298,9 +298,9 @@ static void test_refused(void)
     refused("no/o.bin", "none", false, CUD_EUSAGE, "folder no: No such file");
     refused("in.npy/o.bin", "none", false, CUD_EUSAGE, "in.npy is not a folder");
     refused("o.bin", "no/r.json", false, CUD_EUSAGE, "folder no: No such file");
-    refused("o.bin", "./o.bin", false, CUD_EUSAGE, "two things");
-    refused("o.bin", "./o.bin.lock", false, CUD_EUSAGE, "two things");
-    refused("o.bin", "o.bin.part", false, CUD_EUSAGE, "two things");
+    refused("o.bin", "./o.bin", false, CUD_EUSAGE, "the result and the output;");
+    refused("o.bin", "./o.bin.lock", false, CUD_EUSAGE, "the output's lock");
+    refused("o.bin", "o.bin.part", false, CUD_EUSAGE, "the unfinished output");
     char name[300];
     memset(name, 'x', 255);
     name[255] = 0;
