@@ -134,10 +134,10 @@ static enum cud_status check_device(const struct cud_prepared *p, struct cud_ran
     char text[128], needed[32], of_arrays[32], left[32];
     if (p->device_bytes <= room->device)
         return CUD_OK;
-    return FAIL(err, CUD_EINPUT, "GPU %d of host %s: each of its %d ranks needs %s (%s for arrays of steps, the rest for windows of "
-                "%llu row%s), and %s are free for it; %s", p->binding.all[me].device_number, cud_rank_host(ranks), on_it,
+    return FAIL(err, CUD_EINPUT, "GPU %d of host %s: a rank needs %s (%s for arrays of steps, the rest for windows of %llu row%s), "
+                "but %s are free for each of the %d that use it; %s", p->binding.all[me].device_number, cud_rank_host(ranks),
                 cud_number_bytes(p->device_bytes, needed), cud_number_bytes(arrays, of_arrays), rows, rows == 1 ? "" : "s",
-                cud_number_bytes(room->device, left),
+                cud_number_bytes(room->device, left), on_it,
                 arrays > room->device ? "use a GPU with more memory, or the CPUs (-d cpu)" : cures(p, on_it, "GPU", text));
 }
 

@@ -201,13 +201,16 @@ def memory():
             ("a window", ["-k", "scale", "-w", "16M", data], 1, "windows of 4194304 rows.* a smaller --window", 1),
             ("arrays", wide, 1, r"\(1.4 MiB for arrays .* use a GPU with more memory", 1),
             ("a batch", wide, 34, "a smaller --batch", 1),
-            ("ranks that share", ["-k", "scale", "-w", "2M", data], 4, "2.0 MiB are free for it;.*--window or fewer ranks", 2)):
+            ("ranks that share", ["-k", "scale", "-w", "3M", data], 5,
+             " 2.5 MiB are free for each of the 2 .*--window or fewer ranks", 2)):
         run = Run(words, ranks, 1, LATE, CUDAEMU_MEM_MB=str(mib), CUDAEMU_FAIL="cudaMalloc:1,cudaHostAlloc:1,cudaMallocHost:1")
-        good = run.rc == 3 and len(run.lines) == 1 and re.search(r"GPU 0 of host \S+: each .* needs [0-9.]+ MiB .*" + line, run.lines[0])
+        line = r"GPU 0 of host \S+: a rank needs [0-9.]+ MiB .*" + line
+        good = run.rc == 3 and len(run.lines) == 1 and re.search(line, run.lines[0])
         ok(good and not run.late and not run.left, f"too little memory for {name}: needed, free, and the cure", run)
     run = Run(["-k", "scale", "--dry-run", data], 2, 1, LATE, CUDAEMU_MEM_MB="24")
     found = re.search(r"window .*: ([0-9.]+) MiB in,(?:.*\n)*.* on the host, ([0-9.]+) MiB on the GPU", run.stdout.decode())
-    ok(found and 1 <= float(found[1]) < 32 and float(found[2]) <= 6, "without --window it is as small as the memory wants", run.stdout)
+    ok(found and 1 <= float(found[1]) < 32 and float(found[2]) <= 6, "without --window it is as small as the memory wants",
+       run.stdout)
 
 
 def complete(todo):
