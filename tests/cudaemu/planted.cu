@@ -21,6 +21,19 @@ __global__ void reversed_in_block(int *out, bool with_barrier)
         __syncthreads();
     out[threadIdx.x] = s[127 - threadIdx.x];
 }
+__global__ void used_again(int *out, bool with_barrier)
+{
+    __shared__ int s;
+    for (int i = 0; i < 2; i++) {
+        __syncwarp();
+        if (threadIdx.x == 0)
+            s = i;
+        __syncthreads();
+        out[i * 64 + threadIdx.x] = s;
+        if (with_barrier)
+            __syncthreads();
+    }
+}
 __global__ void divergent_barrier(int *out)
 {
     if (threadIdx.x < 16)
@@ -90,6 +103,17 @@ static int barrier_test(bool with)
             return WRONG_DATA;
     return CLEAN;
 }
+static int twice(bool with)
+{
+    int *out, got[128];
+    E(cudaMalloc(&out, sizeof got));
+    used_again<<<1, 64>>>(out, with);
+    E(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+    for (int t = 0; t < 128; t++)
+        if (got[t] != t / 64)
+            return WRONG_DATA;
+    return CLEAN;
+}
 static int launched(void)
 {
     E(cudaGetLastError());
@@ -102,6 +126,8 @@ static int right_event(void) { return pass(a, b, true); }
 static int no_event(void) { return pass(a, b, false); }
 static int right_barrier(void) { return barrier_test(true); }
 static int no_barrier(void) { return barrier_test(false); }
+static int right_twice(void) { return twice(true); }
+static int no_second_barrier(void) { return twice(false); }
 static int out_of_bounds(void) { no_bound<<<4, 256>>>(d); return launched(); }
 static int no_wait(void)
 {
@@ -145,6 +171,8 @@ static const struct {
     {"an event between streams is right", right_event, CLEAN},
     {"a barrier is right", right_barrier, CLEAN},
     {"no barrier", no_barrier, WRONG_DATA},
+    {"barriers around shared memory that is used again are right", right_twice, CLEAN},
+    {"no barrier before it is used again", no_second_barrier, WRONG_DATA},
     {"no event between two streams", no_event, WRONG_DATA},
     {"no wait before the host reads", no_wait, WRONG_DATA},
     {"a buffer changed while it is copied", changed_too_early, WRONG_DATA},

@@ -1,5 +1,5 @@
-/* Runs a launch.  A thread runs until it must wait, ends or has had its turn; then the next one.  Warps and barriers let go of
- * their threads when all that they wait for have come. */
+/* Runs a launch.  A thread runs until it must wait, ends or has had its turn; then the next one of its warp, then the next warp.
+ * Warps and barriers let go of their threads when all that they wait for have come. */
 #include <algorithm>
 #include "ptx_thread.h"
 #include "ptx_warp.h"
@@ -60,19 +60,18 @@ static bool meet(block &b, thread *warp, u32 lanes, u32 live, u32 l)
     return true;
 }
 
-static bool warps(block &b)
+/* The same for all lanes of a warp. */
+static bool meets(block &b, size_t first)
 {
+    thread *const warp = &b.threads[first];
+    const u32 lanes = u32(std::min<size_t>(32, b.threads.size() - first));
     bool progress = false;
-    for (size_t first = 0; first < b.threads.size(); first += 32) {
-        thread *const warp = &b.threads[first];
-        const u32 lanes = u32(std::min<size_t>(32, b.threads.size() - first));
-        u32 live = 0;
-        for (u32 l = 0; l < lanes; l++)
-            live |= u32(warp[l].state != EXIT) << l;
-        for (u32 l = 0; l < lanes; l++)
-            if (warp[l].state == AT_WARP)
-                progress |= meet(b, warp, lanes, live, l);
-    }
+    u32 live = 0;
+    for (u32 l = 0; l < lanes; l++)
+        live |= u32(warp[l].state != EXIT) << l;
+    for (u32 l = 0; l < lanes; l++)
+        if (warp[l].state == AT_WARP)
+            progress |= meet(b, warp, lanes, live, l);
     return progress;
 }
 
@@ -113,13 +112,15 @@ static size_t living(const block &b)
     return size_t(std::count_if(b.threads.begin(), b.threads.end(), [](const thread &t) { return t.state != EXIT; }));
 }
 
-static void run_block(block &b, u64 &count)
+/* Gives each thread of a warp its turn, and again when they have met, up to a barrier: one warp is as far ahead of another as it
+ * can be, so that a barrier that is missing between them shows. */
+static bool run_warp(block &b, size_t first, u64 &count)
 {
-    const size_t n = b.threads.size();
-    for (size_t live = n; live; live = living(b)) {
-        bool progress = false;
-        for (size_t q = 0; q < n; q++) {
-            thread &t = b.threads[b.l->reverse ? n - 1 - q : q];
+    const size_t lanes = std::min<size_t>(32, b.threads.size() - first);
+    bool progress = false;
+    do {
+        for (size_t q = 0; q < lanes; q++) {
+            thread &t = b.threads[first + (b.l->reverse ? lanes - 1 - q : q)];
             if (t.state != NEXT)
                 continue;
             progress = true;
@@ -127,7 +128,17 @@ static void run_block(block &b, u64 &count)
             if (b.l->most_instructions && count > b.l->most_instructions)
                 fail(TIMEOUT, "more instructions than CUDAEMU_MAX_INS: does it ever end?" + where(b, t, nullptr));
         }
-        progress |= warps(b);
+    } while (meets(b, first));
+    return progress;
+}
+
+static void run_block(block &b, u64 &count)
+{
+    const size_t warps = (b.threads.size() + 31) / 32;
+    for (size_t live = b.threads.size(); live; live = living(b)) {
+        bool progress = false;
+        for (size_t w = 0; w < warps; w++)
+            progress |= run_warp(b, 32 * (b.l->reverse ? warps - 1 - w : w), count);
         progress |= barriers(b, living(b));
         if (!progress && living(b))
             fail(LAUNCH_FAILURE, "deadlock: threads of kernel " + b.k->name + " wait at different barriers or warp instructions");
