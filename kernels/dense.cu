@@ -44,7 +44,6 @@ template <class T> KERNEL multiply(const T *a, const T *b, T *c, size_t m, size_
         const size_t rows = least(height<T>, m - row0), cols = least(WIDTH, n - col0);
         PRIVATE(T, acc, each_lane<T>);
 
-        JOIN();                           /* the tile before is done with as and bs */
         EACH_OF(i, height<T> * DEPTH)
             as[i] = 0;
         EACH_OF(i, DEPTH * WIDTH)

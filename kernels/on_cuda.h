@@ -189,9 +189,7 @@ template <class T> HELPER double cud_row_sum(const T *p, size_t n, unsigned team
             part[threadIdx.x] += part[threadIdx.x + half];
     }
     __syncthreads();
-    s = part[0];
-    __syncthreads();                        /* read before the next row's is written */
-    return s;
+    return part[0];                         /* the next row begins with a barrier */
 }
 template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
 {
@@ -211,7 +209,6 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
     __syncthreads();
     for (int w = 0; w < ROW_PIECES; w++)
         most = GREATER(part[w], most);
-    __syncthreads();
     return most;
 }
 
