@@ -4,53 +4,16 @@ with threads reversed and work delayed; and what goes wrong on a GPU ends the ru
 
 CUDIST names the program; tests/cudist-emu beside it is the same, linked with the emulator.  CUDIST_TEST_SET=short does less, =long
 the full product.  With CUDIST_TEST_GPUS=N (make check-gpu) the runs are CUDIST's own, on N real GPUs, and nothing is made to fail."""
-import concurrent.futures, itertools, json, os, random, re, shutil, struct, subprocess, sys, tempfile
+import concurrent.futures, itertools, os, random, re, struct, subprocess, sys
 
 sys.dont_write_bytecode = True
 import whole
-from whole import BESIDE, CUDIST, MPIRUN, SET, done, ok
+from emu import EMULATED, GPUS, TOP, Run
+from whole import CUDIST, SET, done, ok
 
-GPUS = int(os.environ.get("CUDIST_TEST_GPUS", "0"))                 # real ones
-EMULATED = CUDIST if GPUS else os.path.join(BESIDE, "cudist-emu")
 JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
 LATE = 20                                  # seconds for a run that fails
 R = random.Random(3)
-ENV = dict(whole.ENV, CUDIST_LIBS="own", CUDAEMU_WARM="1")
-del ENV["CUDA_VISIBLE_DEVICES"]
-
-
-class Run(whole.Run):
-    def __init__(self, words, ranks=1, devices=None, late=120, out=True, share=True, **env):
-        """On the CPU unless there are devices."""
-        self.folder = tempfile.mkdtemp(dir=TOP)
-        program = [CUDIST, "-d", "cpu"] if devices is None else [EMULATED, "-d", "cuda"]
-        if devices is not None and GPUS:
-            devices = min(devices, GPUS)
-            env["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(devices)))
-        if devices is not None:
-            env["CUDAEMU_DEVICES"] = str(devices)
-            program += ["--share-gpus"] if share and ranks > devices else []
-        launch = MPIRUN + ["-np", str(ranks)] if ranks > 1 else []
-        words = launch + program + words + (["-o", "o.npy"] if out else []) + ["--result", "o.json", "-q", "--threads", "1"]
-        self.extra = env
-        super().__init__(words, late, dict(ENV, **env), cwd=self.folder)
-        self.start().end()
-        self.left = sorted(os.listdir(self.folder))
-        self.got = self.read() if self.rc == 0 and "--dry-run" not in words else None
-        shutil.rmtree(self.folder)
-
-    def read(self):
-        data = b""
-        if "o.npy" in self.left:
-            with open(os.path.join(self.folder, "o.npy"), "rb") as f:
-                data = f.read()
-        with open(os.path.join(self.folder, "o.json")) as f:
-            return data, json.dumps(json.load(f)["result"])
-
-    def __str__(self):
-        return f"{self.extra} {super().__str__()}\nleft {self.left}"
-
-
 def npy(name, kind, shape, data=None):
     """Random bits or numbers of the type; or these bytes."""
     if data is None:
@@ -222,29 +185,24 @@ def complete(todo):
 
 
 def main():
-    global TOP
     if not os.path.exists(EMULATED):
         print("1..0 # SKIP built without nvcc")
         return 0
-    TOP = tempfile.mkdtemp(prefix="cudist-emulated-")
-    try:
-        todo = list(cases())
-        probe = Run(["-k", "scale", "random:shape=10"], devices=1)
-        if "no PTX in the program" in probe.stderr:
-            print("1..0 # SKIP GENCODE has no PTX")
-            return 0
-        complete(todo)
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(same, *case, runs()) for case in todo]
-            if not GPUS:
-                jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
-            for job in jobs:
-                try:
-                    job.result()
-                except Exception as e:
-                    ok(False, f"{type(e).__name__}: {e}")
-    finally:
-        shutil.rmtree(TOP, ignore_errors=True)
+    todo = list(cases())
+    probe = Run(["-k", "scale", "random:shape=10"], devices=1)
+    if "no PTX in the program" in probe.stderr:
+        print("1..0 # SKIP GENCODE has no PTX")
+        return 0
+    complete(todo)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(same, *case, runs()) for case in todo]
+        if not GPUS:
+            jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
+        for job in jobs:
+            try:
+                job.result()
+            except Exception as e:
+                ok(False, f"{type(e).__name__}: {e}")
     return done()
 
 
