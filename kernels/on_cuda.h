@@ -213,7 +213,9 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
 }
 
 /* A grid no larger than this: a block takes several tiles where there are more. */
+#ifndef CUD_GRID_MAX
 #define CUD_GRID_MAX 65535
+#endif
 static inline unsigned cud_grid(size_t want) { return want < CUD_GRID_MAX ? (unsigned)want : CUD_GRID_MAX; }
 
 /* The runtime loads a kernel when it is first launched, or asked about (programming guide, "Lazy Loading"). */
