@@ -72,6 +72,25 @@ def cases():
             yield f"job {name}", ["--job", os.path.join(JOBS, name + ".job"), data] + extra
 
 
+def odd():
+    """Name, words: rows, pieces and copies that begin at addresses which are no multiple of 16, nor of an element in the file: batches
+    of three rows of 3, 5 or 7 elements of 1, 2, 4 and 8 bytes, behind a head of 1 to 13 bytes."""
+    for n, (dtype, size) in enumerate((("i8", 1), ("u8", 1), ("i16", 2), ("f16", 2), ("bf16", 2), ("f32", 4), ("f64", 8), ("i64", 8))):
+        for m, cols in enumerate((3, 5, 7)):
+            if SET != "long" and (n + m) % 3:
+                continue
+            path, rows, offset = os.path.join(TOP, f"{dtype}-{cols}.raw"), 601, (n + 4 * m) % 13 + 1
+            with open(path, "wb") as f:
+                f.write(R.randbytes(offset + rows * cols * size))
+            dense = "dense:weights=" + npy(f"odd{cols}-{size}.npy", "f8" if size == 8 else "f4", (cols, cols))
+            raw = ["--dtype", dtype, "--shape", f"{rows}x{cols}", "--offset", str(offset), path]
+            where = f"{dtype}, rows of {cols}, offset {offset}"
+            yield f"{where}: copy", ["-k", "copy"] + raw
+            yield f"{where}: dense and relu", ["-k", dense, "-k", "relu", "-b", "3"] + raw
+            yield f"{where}: to i8", ["-k", "softmax", "-k", dense, "-k", "affine:scale=20", "-b", "3", "--out-dtype", "i8"] + raw
+            yield f"{where}: to bf16", ["-k", "scale", "-k", dense, "-b", "1", "--out-dtype", "bf16"] + raw
+
+
 RANKS, DEVICES, WINDOWS, WRITES = [1, 2, 3], [1, 2, 3, 4], ["1", "32K", ""], ["direct", "root"]
 ORDERS = [{}, {"CUDAEMU_REVERSE": "1"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "1"},
           {"CUDAEMU_DELAY_US": "2000", "CUDAEMU_SEED": "2"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "3", "CUDAEMU_REVERSE": "1"}]
@@ -87,6 +106,12 @@ def runs():
         R.shuffle(column)
         columns.append(column)
     return list(zip(*columns))[:1 if SET == "short" else 3]
+
+
+def few():
+    """One run, of values at random; in the long set as many as cover each of them."""
+    columns = RANKS, DEVICES, WINDOWS, WRITES, ORDERS
+    return [tuple(values[(i + R.randrange(9)) % len(values)] for values in columns) for i in range(4 if SET == "long" else 1)]
 
 
 def same(name, words, todo):
@@ -195,7 +220,7 @@ def main():
         return 0
     complete(todo)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(same, *case, runs()) for case in todo]
+        jobs = [pool.submit(same, *case, runs()) for case in todo] + [pool.submit(same, *case, few()) for case in odd()]
         if not GPUS:
             jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
         for job in jobs:
