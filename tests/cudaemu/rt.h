@@ -115,6 +115,9 @@ struct image {
     std::vector<std::string> texts;
     std::map<int, std::vector<ptx::module>> modules;      /* by device */
 };
+/* Of the devices: the newest that the program brings PTX for, 90 for 9.0; at least 75. */
+int architecture();
+
 struct function {
     image *from;
     std::string name;

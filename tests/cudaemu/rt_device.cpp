@@ -172,7 +172,7 @@ cudaError_t cudaGetDevice(int *d)
     return result(devices().empty() ? cudaErrorNoDevice : cudaSuccess);
 }
 
-/* A small card of compute capability 7.5. */
+/* A small card, of the compute capability that the program is built for. */
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number)
 {
     ENTER_ANY();
@@ -183,8 +183,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number)
     snprintf(p->name, sizeof p->name, "cudaemu CPU device");
     uuid_of(d.physical, (unsigned char *)p->uuid.bytes);
     p->totalGlobalMem = d.total;
-    p->major = 7;
-    p->minor = 5;
+    p->major = architecture() / 10;
+    p->minor = architecture() % 10;
     p->warpSize = 32;
     p->maxThreadsPerBlock = p->maxThreadsPerMultiProcessor = 1024;
     p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
@@ -211,7 +211,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr a, int number)
         {cudaDevAttrMaxBlockDimZ, 64}, {cudaDevAttrMaxGridDimX, 0x7fffffff}, {cudaDevAttrMaxGridDimY, 65535},
         {cudaDevAttrMaxGridDimZ, 65535}, {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, 98304}, {cudaDevAttrWarpSize, 32}, {cudaDevAttrMultiProcessorCount, 4},
-        {cudaDevAttrComputeCapabilityMajor, 7}, {cudaDevAttrComputeCapabilityMinor, 5}, {cudaDevAttrAsyncEngineCount, 2},
+        {cudaDevAttrComputeCapabilityMajor, architecture() / 10}, {cudaDevAttrComputeCapabilityMinor, architecture() % 10},
+        {cudaDevAttrAsyncEngineCount, 2},
         {cudaDevAttrMaxThreadsPerMultiProcessor, 1024}, {cudaDevAttrClockRate, 1000000}, {cudaDevAttrUnifiedAddressing, 1},
         {cudaDevAttrConcurrentKernels, 1}, {cudaDevAttrCanMapHostMemory, 1}, {cudaDevAttrHostRegisterSupported, 1}};
     ENTER_ANY();

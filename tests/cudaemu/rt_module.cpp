@@ -1,5 +1,6 @@
 /* What a program brings along: images, functions and variables, as nvcc's host code registers them before main(), and symbols
  * (chapters 6.8 and 6.11). */
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include "fatbin.h"
@@ -83,6 +84,17 @@ static u64 address_of(const void *handle, size_t *bytes)
     return v ? v->address : 0;
 }
 
+static int newest = 75;
+
+int architecture() { return newest; }
+
+/* Of a PTX text: 75 of "sm_75" (PTX ISA, ".target"). */
+static int target_of(const std::string &text)
+{
+    const size_t at = text.find(".target sm_");
+    return at == std::string::npos ? 0 : atoi(text.c_str() + at + strlen(".target sm_"));
+}
+
 /* CUDAEMU_PTX: what nvcc made, for people and tests. */
 static void keep(const std::string &text)
 {
@@ -114,6 +126,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
         fprintf(stderr, "cudaemu: %s\n", why.c_str());
     else
         i->texts.push_back(text);
+    newest = std::max(newest, target_of(text));
     keep(text);
     return (void **)i;
 }
