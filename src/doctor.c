@@ -36,8 +36,8 @@ static void check_job(struct cud_doctor *d, struct cud_finding *f)
     if (d->me == 0 && status != CUD_OK)
         cud_find_error(f, &err);
     else if (d->me == 0)
-        cud_fine(f, "%" PRIu64 " rows in, %.1f MiB out; a rank has %" PRIu64 " windows at most, and buffers of %.1f MiB "
-                 "(--dry-run says more)", o.rows_in, (double)o.out_bytes / (1 << 20), o.windows,
+        cud_fine(f, "%" PRIu64 " rows in, %.1f MiB out; a rank has %" PRIu64 " windows at most, and rank 0 buffers of "
+                 "%.1f MiB (--dry-run says more)", o.rows_in, (double)o.out_bytes / (1 << 20), o.windows,
                  (double)o.buffer_bytes / (1 << 20));
 }
 

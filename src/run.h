@@ -10,7 +10,8 @@ enum cud_status cud_run(const struct cud_job *job, struct cud_ranks *ranks, stru
 
 struct cud_outlook {
     uint64_t rows_in, out_bytes;           /* of the output: 0 where none is written */
-    uint64_t windows, buffer_bytes;        /* of a rank: the most that one has */
+    uint64_t windows;                      /* the most that a rank has */
+    uint64_t buffer_bytes;                 /* of this rank */
 };
 
 /* Collective.  Does all that a run does before it makes a file or a window, and no more. */
