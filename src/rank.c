@@ -153,13 +153,3 @@ const char *cud_rank_launcher(const struct cud_ranks *r)
 {
     return r->launcher;
 }
-
-bool cud_rank_takes_gpus(const struct cud_ranks *r)
-{
-    (void)r;
-#ifdef MPIX_CUDA_AWARE_SUPPORT
-    return MPIX_Query_cuda_support() != 0;
-#else
-    return false;                          /* not Open MPI */
-#endif
-}

@@ -52,7 +52,6 @@ int cud_rank_node_first(const struct cud_ranks *r);   /* the lowest rank of this
 const char *cud_rank_host(const struct cud_ranks *r);
 const char *cud_rank_library(const struct cud_ranks *r);          /* "Open MPI 4.1.4" */
 const char *cud_rank_launcher(const struct cud_ranks *r);         /* what started this rank: "mpirun", "srun", "hand" */
-bool cud_rank_takes_gpus(const struct cud_ranks *r);              /* may this MPI be given pointers to a GPU's memory? */
 
 /* Collective.  From rank 0 to all; everyone knows the size. */
 enum cud_status cud_rank_bcast(struct cud_ranks *r, void *bytes, size_t n, struct cud_err *err);

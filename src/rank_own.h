@@ -3,9 +3,6 @@
 #define CUD_RANK_OWN_H
 
 #include <mpi.h>
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
 #include "clock.h"
 #include "rank.h"
 #include "signals.h"

@@ -231,7 +231,11 @@ def gpus():
           GPU_memory=("ok", "2.0 of 2.0 GiB"), GPU_errors=("ok", "^none; ECC is on$"), kernels=("ok", "cudaemu"), job="ok", NCCL=None)
     check("--device auto takes it", emulated(device="auto"), GPUs=("ok", "takes 0"), kernels=("ok", "cudaemu"))
     check("two ranks, two GPUs", emulated(ranks=2, devices=2), GPUs=("ok", r"^rank 0 \(.*: takes 0: (?s:.*)\nok +rank 1 \(.*: takes 1: "),
-          NCCL="ok", **{"CUDA-aware_MPI": "ok"})
+          NCCL="ok", **{"CUDA-aware_MPI": ("ok", "MPI.*GPU")})
+    check("--comm cuda-mpi", emulated(["--comm", "cuda-mpi"], 2, 2), rc=1, **{"CUDA-aware_MPI": ("problem", "asked for: .*GPU")})
+    check("an MPI that does", emulated(["--comm", "cuda-mpi"], 2, 2, LD_PRELOAD=os.path.join(BESIDE, "ncclemu", "libcuda_mpi.so")),
+          **{"CUDA-aware_MPI": ("ok", "takes memory of GPUs")})
+    check("--comm nccl", emulated(["--comm", "nccl"], 2, 2), NCCL=("ok", "^NCCL [0-9.]+$"))
     check("a GPU for two", emulated(["--share-gpus"], 2), GPUs=("ok", "^takes 0"))
     for device in ("cuda", "auto"):
         check(f"two GPUs for three ranks, -d {device}", emulated(["random:shape=9"], 3, 2, device), rc=4, kernels=None, job=None,
