@@ -100,6 +100,17 @@ static enum cud_status fail(struct cud_lane *l, int code, struct cud_err *err)
                 last && *last ? ": " : "", last ? last : "", where);
 }
 
+/* A GPU's error may come from any work on it, a kernel's too: the rows are those that the rank has in hand. */
+static enum cud_status check_gpu(struct cud_lane *l, enum cud_status status, struct cud_err *err)
+{
+    char who[200], where[120];
+    if (status != CUD_OK) {
+        cud_ranks_describe(l->ranks, l->ranks->me, who, where);
+        cud_err_at(err, "%s", where);
+    }
+    return status;
+}
+
 /* That another rank has gone is not the cause: that rank says it, or its death ends the job. */
 static enum cud_status check_state(struct cud_lane *l, int state, double now, struct cud_err *err)
 {
@@ -157,7 +168,7 @@ static enum cud_status queue_rest(struct cud_lane *l, struct cud_err *err)
     struct place *const p = l->calling;
     l->calling = NULL;
     p->state = PLACE_QUEUED;
-    return p->receives ? l->facts.device->get(p->stream, p->host, p->device, p->bytes, err) : CUD_OK;
+    return p->receives ? check_gpu(l, l->facts.device->get(p->stream, p->host, p->device, p->bytes, err), err) : CUD_OK;
 }
 
 static enum cud_status look_closely(struct cud_lane *l, double now, struct cud_err *err)
@@ -243,7 +254,7 @@ static enum cud_status test_place(struct cud_lane *l, unsigned place, bool *done
     bool through = false;
     TRY(look(l, err));
     if (p->state == PLACE_QUEUED)
-        TRY(weigh(l, l->facts.device->ready(p->stream, &through, &why), &why, err));
+        TRY(weigh(l, check_gpu(l, l->facts.device->ready(p->stream, &through, &why), &why), &why, err));
     if (through) {
         p->state = PLACE_FREE;
         l->moved = cud_now();

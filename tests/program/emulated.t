@@ -151,8 +151,8 @@ def fails(fault, who, ranks, write):
               CUDAEMU_FAIL=f"{fault}@{who}" if who != "*" else fault)
     name = f"{fault} on {'every rank' if who == '*' else f'rank {who}'} of {ranks}, {write}"
     first = (run.lines or [""])[0]
-    # The lane that sends the rows may meet it first.
-    says = FAILS[fault].replace(ROWS, r"GPU \d: ") if write == "root" else FAILS[fault]
+    # The lane that sends the rows may meet it first, and then before the rank has any, or behind its last.
+    says = FAILS[fault].replace(ROWS, r"(rows \d+ to \d+|done \d+ of its \d+ rows): GPU \d: ") if write == "root" else FAILS[fault]
     named = (who in (0, "*") or f"rank {who}: " in first) and re.search(says, first)
     named = named and (who == "*" or f"GPU {who}: " in first)
     ok(run.rc == 1 and not run.late and len(run.lines) == 1 and not run.left and named, f"{name}: one line, nothing left", run)
