@@ -91,27 +91,17 @@ def odd():
             yield f"{where}: to bf16", ["-k", "scale", "-k", dense, "-b", "1", "--out-dtype", "bf16"] + raw
 
 
-RANKS, DEVICES, WINDOWS, WRITES = [1, 2, 3], [1, 2, 3, 4], ["1", "32K", ""], ["direct", "root"]
-ORDERS = [{}, {"CUDAEMU_REVERSE": "1"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "1"},
-          {"CUDAEMU_DELAY_US": "2000", "CUDAEMU_SEED": "2"}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "3", "CUDAEMU_REVERSE": "1"}]
+PLACES = [(1, 1), (2, 2), (3, 3), (4, 4), (2, 1), (3, 2), (4, 1)]                # ranks, and GPUs for them
+WAYS = [("1", "direct"), ("32K", "root"), ("", "direct"), ("1", "root")]         # windows of one unit, of some, of all
+DELAYS = [{}, {"CUDAEMU_DELAY_US": "300", "CUDAEMU_SEED": "1"}, {"CUDAEMU_DELAY_US": "2000", "CUDAEMU_SEED": "2"}]
+ORDERS = [{**delay, **reverse} for delay in DELAYS for reverse in ({}, {"CUDAEMU_REVERSE": "1"})]
 
 
-def runs():
-    """The full product; or three runs a case (short: one) of values at random, none twice where there are enough."""
-    if SET == "long":
-        return list(itertools.product(RANKS, DEVICES, WINDOWS, WRITES, ORDERS))
-    columns = []
-    for values in (RANKS, DEVICES, WINDOWS, WRITES, ORDERS):
-        column = (values * 3)[:3] if len(values) < 3 else R.sample(values, 3)
-        R.shuffle(column)
-        columns.append(column)
-    return list(zip(*columns))[:1 if SET == "short" else 3]
-
-
-def few():
-    """One run, of values at random; in the long set as many as cover each of them."""
-    columns = RANKS, DEVICES, WINDOWS, WRITES, ORDERS
-    return [tuple(values[(i + R.randrange(9)) % len(values)] for values in columns) for i in range(4 if SET == "long" else 1)]
+def runs(n):
+    """So many runs, of values at random, none twice; or the full product (None)."""
+    if n is None:
+        return list(itertools.product(PLACES, WAYS, ORDERS))
+    return list(zip(*(R.sample(values, n) for values in (PLACES, WAYS, ORDERS))))
 
 
 def same(name, words, todo):
@@ -120,7 +110,7 @@ def same(name, words, todo):
     if want.rc != 0:
         return ok(False, f"{name}: on the CPU", want)
     wrong = []
-    for ranks, devices, window, write, order in todo:
+    for (ranks, devices), (window, write), order in todo:
         more = (["-w", window] if window else []) + (["--write", write] if out is None else [])
         run = Run(words + more, ranks, devices, out=out is None, **order)
         if run.rc or run.got != want.got:
@@ -159,11 +149,11 @@ def fails(fault, who, ranks, write):
 
 
 def failing():
-    for n, fault in enumerate(FAILS):
-        turns = [(0, 1), (0, 3), (2, 3), ("*", 3), (1, 2), ("*", 2)]
-        for m, (who, ranks) in enumerate(turns):
-            if SET == "long" or (n + m) % (6 if SET == "short" else 3) == 0:
-                yield fault, who, ranks, ("direct", "root")[(n + m // 2) % 2]
+    """Each on the first, the last and every rank, both ways; or a part of that."""
+    turns = [(0, 1), (0, 3), (2, 3), ("*", 3), (1, 2), ("*", 2)]
+    for (n, fault), (m, turn), way in itertools.product(enumerate(FAILS), enumerate(turns), (0, 1)):
+        if SET == "long" or ((n + m) % (6 if SET == "short" else 3) == 0 and way == (n + m // 2) % 2):
+            yield fault, *turn, ("direct", "root")[way]
 
 
 def refused():
@@ -220,7 +210,8 @@ def main():
         return 0
     complete(todo)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(same, *case, runs()) for case in todo] + [pool.submit(same, *case, few()) for case in odd()]
+        jobs = [pool.submit(same, *case, runs({"short": 1, "long": None}.get(SET, 3))) for case in todo]
+        jobs += [pool.submit(same, *case, runs(3 if SET == "long" else 1)) for case in odd()]
         if not GPUS:
             jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
         for job in jobs:
