@@ -326,11 +326,9 @@ enum cud_status cud_run_check(const struct cud_job *job, struct cud_ranks *ranks
     TRY(cud_prepare(&dry, ranks, &r.p, err));
     TRY(open_sink(&r, err));
     *o = (struct cud_outlook){
-        .rows_in = cud_shape_rows(&p->input.array.shape), .buffer_bytes = p->host_bytes + p->device_bytes,
+        .rows_in = cud_shape_rows(&p->input.array.shape), .windows = cud_plan_windows_most(&p->plan),
+        .buffer_bytes = p->host_bytes + p->device_bytes,
         .out_bytes = p->format ? p->head_bytes + p->program.rows * p->plan.facts.out_row_bytes : 0};
-    for (int i = 0; i < cud_rank_count(ranks); i++)
-        if (cud_plan_windows(&p->plan, i) > o->windows)
-            o->windows = cud_plan_windows(&p->plan, i);
 done:
     cud_prepared_free(&r.p);
     return status;
