@@ -42,8 +42,8 @@ HELPER double cud_erfc_poly(double t)
                     0x1.32f4a72d5697ap-21, -0x1.f3987079c59cdp-26, -0x1.1eef6c2e52d2fp-24, 0x1.3955e9d6b8853p-27);
 }
 
-/* exp(z^2 - square - more) erfc(z), 0.625 <= z; square is not above 800. */
-template <class T> HELPER T cud_tail(T z, T square, T more)
+/* times exp(z^2 - square - more) erfc(z), 0.625 <= z; square is not above 800.  It rounds once where it is subnormal. */
+template <class T> HELPER T cud_tail(T z, T square, T more, T times)
 {
     typedef cud_erf_of<T> K;
     const T a = (z - K::middle) / (z + K::middle), v = cud_erfc_poly(a), f = T(1.25) + v, f_more = v - (f - T(1.25));
@@ -52,14 +52,14 @@ template <class T> HELPER T cud_tail(T z, T square, T more)
     const T lost = ((((f - qh * d) - ql * d) - q * d_more) + f_more) * inverse;                        /* q + lost: the quotient */
     T n;
     const T p = cud_exp_reduced(-square, -more, &n);
-    return cud_scaled(q + (q * p + (lost + lost * p)), n);
+    return cud_scaled(times * (q + (q * p + (lost + lost * p))), n);
 }
 
 /* erfc(a), a >= 0.625 */
 template <class T> HELPER T cud_erfc_far(T a)
 {
     const T z = LESSER(cud_erf_of<T>::most, a), square = z * z;
-    return cud_tail(z, square, cud_product_error(z, z, square));
+    return cud_tail(z, square, cud_product_error(z, z, square), T(1));
 }
 
 template <class T> HELPER T cud_erf(T x)

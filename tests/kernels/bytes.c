@@ -106,41 +106,68 @@ static void run(const char *what, struct launch l)
     free(work);
 }
 
-/* Parameters that leave no kernel as it is: numbers, and of choices the last. */
-static void set_params(const struct cud_kernel *k, double param[CUD_PARAMS_MAX])
+/* Numbers that leave no kernel as it is, or whole ones.  Each choice of each parameter has its turn, then the others have their
+ * first.  False: no such turn. */
+static bool set_params(const struct cud_kernel *k, int turn, bool whole, double param[CUD_PARAMS_MAX])
 {
     static const double numbers[CUD_PARAMS_MAX] = {1.1, -0.3, 0.7, 2.5, -1.9, 3.1, 0.2, -0.6};
+    int first = 0;                         /* the turn in which this parameter's first choice is made */
     for (int i = 0; k->param && k->param[i].name; i++) {
-        const char *comma = k->param[i].choices;
-        param[i] = k->param[i].kind == CUD_NUMBER ? numbers[i] : 0;
-        while (k->param[i].kind == CUD_CHOICE && (comma = strchr(comma, ',')) && comma++)
-            param[i]++;
+        int choices = k->param[i].kind == CUD_CHOICE;
+        param[i] = choices ? 0 : whole ? i + 2 : numbers[i];
+        for (const char *c = choices ? k->param[i].choices : ""; *c; c++)
+            choices += *c == ',';
+        if (turn >= first && turn < first + choices)
+            param[i] = turn - first;
+        first += choices;
     }
+    return turn < (first ? first : 1);
+}
+
+/* Sets parameters that it takes for rows of facts->cols, and what goes out then.  False: there are none. */
+static bool takes(const struct cud_kernel *k, int turn, struct cud_step_facts *facts, uint64_t *cols_out)
+{
+    struct cud_err err = {0};
+    for (int whole = 0; whole < 2; whole++) {
+        *cols_out = facts->cols;
+        set_params(k, turn, whole, facts->param);
+        if (!k->shape || k->shape(facts, cols_out, &err) == CUD_OK)
+            return true;
+    }
+    return false;
+}
+
+static bool step_of(const struct cud_kernel *k, enum cud_type type, int turn, size_t m, size_t cols)
+{
+    struct cud_step_facts facts = {.type = type, .cols = cols};
+    uint64_t cols_out;
+    if (!takes(k, turn, &facts, &cols_out))
+        return false;
+    for (int kind = 0; kind < KINDS; kind++) {
+        char what[80];
+        void *const x = data(type, kind, m * cols, 2);
+        struct launch l = {.kernel = k, .call = {.dim = {m, cols, cols_out}, .type = type}, .in = {x},
+                           .out_bytes = m * cols_out * bytes_of[type]};
+        memcpy(l.call.param, facts.param, sizeof facts.param);
+        snprintf(what, sizeof what, "%s, turn %d, type %d, data %d, rows of %zu", k->name, turn, (int)type, kind, cols);
+        run(what, l);
+        free(x);
+    }
+    return true;
 }
 
 /* A step without arrays: elements where rows do not matter, else rows of several lengths. */
 static void step(const struct cud_kernel *k, enum cud_type type, size_t n)
 {
     static const size_t lengths[] = {1, 3, 31, 32, 33, 100, 784, 4096, 4097, 9000};
-    struct cud_step_facts facts = {.type = type};
-    struct cud_err err = {0};
-    set_params(k, facts.param);
-    for (size_t i = 0; i < (k->kind == CUD_MAP ? 1 : sizeof lengths / sizeof *lengths); i++)
-        for (int kind = 0; kind < KINDS; kind++) {
-            const size_t cols = lengths[i], m = k->kind == CUD_MAP ? n : n / cols + 1;
-            uint64_t cols_out = cols;
-            char what[80];
-            void *const x = data(type, kind, m * cols, 2);
-            facts.cols = cols;
-            if (k->shape && k->shape(&facts, &cols_out, &err) != CUD_OK)
-                die(k->name, err.text);
-            struct launch l = {.kernel = k, .call = {.dim = {m, cols, cols_out}, .type = type}, .in = {x},
-                               .out_bytes = m * cols_out * bytes_of[type]};
-            memcpy(l.call.param, facts.param, sizeof facts.param);
-            snprintf(what, sizeof what, "%s, type %d, data %d, rows of %zu", k->name, (int)type, kind, cols);
-            run(what, l);
-            free(x);
-        }
+    double param[CUD_PARAMS_MAX];
+    for (int turn = 0; set_params(k, turn, false, param); turn++) {
+        bool any = false;
+        for (size_t i = 0; i < (k->kind == CUD_MAP ? 1 : sizeof lengths / sizeof *lengths); i++)
+            any |= step_of(k, type, turn, k->kind == CUD_MAP ? n : n / lengths[i] + 1, lengths[i]);
+        if (!any)
+            die(k->name, "it takes none of the parameters that bytes.c has");
+    }
 }
 
 static void functions(const struct cud_kernel *kernel, enum cud_type type, size_t n)

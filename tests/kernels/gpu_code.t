@@ -7,7 +7,9 @@ BUILD = os.path.dirname(os.path.abspath(os.environ.get("CUDIST", "./cudist")))
 EMULATED = os.path.join(BUILD, "tests", "cudist-emu")
 REPORTS = sorted(glob.glob(os.path.join(BUILD, "kernels", "*.ptxas")))
 # Kernels that use MAP or MAP_OF, by the names of their functions.
-MAPS = ["scale", "affine", "relu", "copy", "exp_each", "log_each", "tanh_each", "softmax", "floats", "ints"]
+MAPS = ["abs_each", "affine", "cast", "clip", "copy", "elu", "exp_each", "floats", "gelu", "ints", "leaky_relu",
+        "log_each", "neg", "reciprocal", "relu", "round_each", "round_tens", "scale", "sigmoid", "sign", "silu",
+        "softmax", "softplus", "sqrt_each", "square", "tanh_each"]
 count = bad = 0
 
 

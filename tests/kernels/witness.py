@@ -9,18 +9,19 @@ Numbers are C hexadecimal, nan, inf; N*X is X N times.  An array is SHAPE:number
 ulps is how far a result may be from the one here, which is exact but for one rounding; 0: the same bits."""
 import os
 import sys
-from decimal import Decimal, getcontext
+from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 
 getcontext().prec = 60
 getcontext().Emin, getcontext().Emax = -10**6, 10**6
 FORMATS = {"f32": (24, -149, 128), "f64": (53, -1074, 1024)}      # digits, the least exponent, the first too great
+NARROW = {"f16": (11, -24, 16), "bf16": (8, -133, 128), "f32": (24, -149, 128)}
 NAN, INF = "nan", "inf"
 
 
 def rounded(x, form):
     """A Fraction, to the nearest number of the format, to even in the middle; the sign of zero is lost."""
-    digits, low, high = FORMATS[form]
+    digits, low, high = (FORMATS | NARROW)[form]
     if x == 0:
         return Fraction(0)
     a = abs(x)
@@ -118,9 +119,13 @@ def product(a, b):
     return exact(a) * exact(b), minus
 
 
-def scale(s, form, factor):
-    x, minus = product(text(rounded(Fraction(factor), form)) if factor not in SPECIAL else factor, s)
+def times(a, b, form):
+    x, minus = product(a, b)
     return text(x if special(x) else rounded(x, form), minus)
+
+
+def scale(s, form, factor):
+    return times(text(rounded(Fraction(factor), form)) if factor not in SPECIAL else factor, s, form)
 
 
 def affine(s, form, factor, shift):
@@ -171,6 +176,150 @@ def tanh(s, form):
     return text(rounded(y if x > 0 else -y, form), x < 0)
 
 
+def number(s):
+    return s not in SPECIAL[:3]
+
+
+def absolute(s, form):
+    return s.lstrip("-")
+
+
+def neg(s, form):
+    return s if s == NAN else s[1:] if s.startswith("-") else "-" + s
+
+
+def square(s, form):
+    return times(s, s, form)
+
+
+def reciprocal(s, form):
+    if not number(s):
+        return {"inf": "0x0p+0", "-inf": "-0x0p+0"}.get(s, NAN)
+    return text(rounded(1 / exact(s), form), s.startswith("-")) if exact(s) else "-inf" if s.startswith("-") else INF
+
+
+def root(s, form):
+    if s in SPECIAL:
+        return NAN if s == "-inf" else s
+    return NAN if s.startswith("-") else text(rounded(fraction(decimal(exact(s)).sqrt()), form))
+
+
+def sign_of(s, form):
+    return NAN if s == NAN else "0x0p+0" if number(s) and exact(s) == 0 else "-0x1p+0" if s.startswith("-") else "0x1p+0"
+
+
+def clip(s, form, low, high):
+    """low and high are numbers of both formats, or infinite."""
+    if s == NAN:
+        return s
+    if low != "-inf" and (s == "-inf" or (number(s) and exact(s) < exact(low))):
+        return low
+    return high if high != INF and (s == INF or (number(s) and exact(s) > exact(high))) else s
+
+
+def leaky_relu(s, form, slope):
+    return s if s in (NAN, INF) or (number(s) and exact(s) > 0) else scale(s, form, slope)
+
+
+def logistic(x):
+    """1 / (1 + exp(-x)) of a Decimal."""
+    return 1 / (1 + (-x).exp())
+
+
+def sigmoid(s, form):
+    if not number(s):
+        return {"inf": "0x1p+0", "-inf": "0x0p+0"}.get(s, NAN)
+    x = exact(s)
+    return "0x1p+0" if x > 2000 else "0x0p+0" if x < -2000 else text(rounded(fraction(logistic(decimal(x))), form))
+
+
+def silu(s, form):
+    if not number(s) or abs(exact(s)) > 2000 or exact(s) == 0:
+        return {"nan": NAN, "inf": INF, "0x0p+0": "0x0p+0"}.get(s, "-0x0p+0" if s.startswith("-") else s)
+    x = decimal(exact(s))
+    return text(rounded(fraction(x * logistic(x)), form), x < 0)
+
+
+def gelu(s, form):
+    """x erfc(-x / sqrt 2) / 2, erf(z) = 2 / sqrt(pi) exp(-z^2) (z + 2 z^3 / 3 + 4 z^5 / 15 + ...), with enough digits."""
+    if not number(s) or abs(exact(s)) > 60 or exact(s) == 0:
+        return silu(s, form)
+    with localcontext() as context:
+        context.prec = 80 + int(exact(s) ** 2)
+        x = decimal(exact(s))
+        z = abs(x) / Decimal(2).sqrt()
+        term = total_ = z
+        n = 0
+        while term > total_ * Decimal(10) ** -context.prec:
+            n += 1
+            term = term * 2 * z * z / (2 * n + 1)
+            total_ += term
+        erf = total_ * (-z * z).exp() * 2 / pi().sqrt()
+        return text(rounded(fraction(x * (1 + erf if x > 0 else 1 - erf) / 2), form), x < 0)
+
+
+def pi():
+    """By Machin's formula, to the context's precision."""
+    digits = getcontext().prec + 10
+    def arctan_of_inverse(n):
+        total_ = term = 10**digits // n
+        k = 1
+        while term:
+            term //= -n * n
+            k += 2
+            total_ += term // k
+        return total_
+    return Decimal(4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))) / Decimal(10) ** digits
+
+
+def gelu_tanh(s, form):
+    if not number(s) or abs(exact(s)) > 2000 or exact(s) == 0:
+        return silu(s, form)
+    x = decimal(exact(s))
+    u = (2 / pi()).sqrt() * (x + Decimal("0.044715") * x**3)
+    y = x * logistic(2 * u) if u > -10**5 else Decimal(0)
+    return text(rounded(fraction(y), form), x < 0)
+
+
+def elu(s, form, alpha):
+    if s in (NAN, INF) or (number(s) and exact(s) >= 0):
+        return s
+    if s == "-inf" or exact(s) < -2000:
+        return text(-rounded(Fraction(alpha), form))
+    x = exact(s)
+    y = fraction(decimal(x).exp() - 1) if x < -Fraction(1, 2**60) else x + x * x / 2
+    return text(rounded(y * rounded(Fraction(alpha), form), form), True)
+
+
+def softplus(s, form, beta, threshold):
+    if s == NAN or s == ("inf" if beta > 0 else "-inf"):
+        return s
+    if not number(s):
+        return "0x0p+0" if beta > 0 else "-0x0p+0"
+    b = exact(s) * Fraction(beta)
+    if b > threshold:
+        return s
+    e = Decimal(0) if b < -2000 else decimal(b).exp()
+    y = (1 + e).ln() if b > -40 else e - e * e / 2
+    return text(rounded(fraction(y) / Fraction(beta), form), beta < 0)
+
+
+def round_to(s, form, decimals):
+    """Each operation rounded, as NumPy does."""
+    def divided(a, b):
+        return text(rounded(exact(a) / exact(b), form), a.startswith("-"))
+    if s in SPECIAL:
+        return s
+    ten = text(rounded(Fraction(10) ** abs(decimals), form))
+    moved = times(s, ten, form) if decimals >= 0 else divided(s, ten)
+    if moved.endswith(INF):
+        return s
+    whole = exact(moved)
+    whole = text(Fraction(round(whole)), moved.startswith("-"))      # Python's round is to even in the middle
+    back = divided(whole, ten) if decimals >= 0 else times(whole, ten, form)
+    return s if back.endswith(INF) else back
+
+
 def each(name, function, ulps, inputs, cases=(("", ()),)):
     sheet = Sheet(name)
     for form in FORMATS:
@@ -208,6 +357,48 @@ def log_inputs(form):
 def tanh_inputs(form):
     return (near(form, Fraction("0.35"), Fraction("-0.35"), Fraction("0.1732867951"), 9, 19, 22)
             + plain(form, 6, 30, -1, 1) + plain(form, 7, 20, -10, 10) + ["0x1p-30", "-0x1p-12", "0x1.23456p-9", "0x1.8p+6"])
+
+
+def cast(s, form, to):
+    """As --out-dtype to a narrower type, and back."""
+    if to in NARROW:
+        return s if s in SPECIAL else text(rounded(exact(s), to), s.startswith("-"))
+    if to == "bool":
+        return "0x0p+0" if s == NAN or (number(s) and exact(s) == 0) else "0x1p+0"
+    bits, least = int(to[1:]), 0
+    if to[0] == "i":
+        bits -= 1
+        least = -2**bits
+    if s == NAN:
+        return "0x0p+0"
+    n = least if s == "-inf" else 2**bits - 1 if s == INF else min(max(round(exact(s)), least), 2**bits - 1)
+    return text(rounded(Fraction(n), form))
+
+
+def cast_inputs(form):
+    return (["0x1p-1", "0x1.8p+0", "-0x1p-1", "-0x1.8p+0", "0x1.ffcp+15", "0x1.ffep+15", "0x1.ffdffep+15", "0x1p-24",
+             "0x1p-25", "0x1.8p-25", "0x1.004p+0", "0x1.00cp+0", "0x1.01p+0", "0x1.03p+0", "0x1.fep+6", "0x1.fefp+6", "0x1.fep+7",
+             "0x1.ffp+7", "-0x1p+7", "-0x1.01p+7", "-0x1.03p+7", "0x1.fffffep+30", "0x1p+31", "-0x1p+31", "0x1p+32", "0x1p+63", "-0x1p+63", "0x1p+64"]
+            + plain(form, 50, 10, -200, 200) + plain(form, 51, 10, -10**5, 10**5) + plain(form, 52, 5, -10**10, 10**10))
+
+
+def wide_inputs(form):
+    """From where exponentials are subnormal to where they are 1, on both sides."""
+    far = 104 if form == "f32" else 745
+    return (plain(form, 41, 20, -1, 1) + plain(form, 42, 20, -20, 20) + plain(form, 43, 20, -far, far)
+            + plain(form, 44, 10, -far - 5, -far + 20) + ["-0x1p-30", "0x1p-30", "0x1.4p+4", "0x1.4p+5"])
+
+
+def gelu_inputs(form):
+    far = 15 if form == "f32" else 39
+    return (near(form, Fraction("0.9"), Fraction("-0.9"), Fraction("0.8838834764"), 1, -1) + plain(form, 45, 20, -1, 1)
+            + plain(form, 46, 20, -6, 6) + plain(form, 47, 15, -far, far) + ["-0x1p-30", "0x1p-30"])
+
+
+def round_inputs(form):
+    return (["0x1p-1", "-0x1p-1", "0x1.8p+0", "0x1.4p+1", "-0x1.cp+1", "0x1.fffffep-2", "0x1.fffffep+22", "0x1p+23", "0x1.2cp+7",
+             "-0x1.9p+5", "0x1.5ep+8", "0x1.6p+0", "0x1.48p+3"]
+            + plain(form, 48, 20, -100, 100) + plain(form, 49, 10, -10**6, 10**6))
 
 
 # ---- of rows
@@ -309,6 +500,12 @@ def dense_sheet():
     return sheet
 
 
+def gelu_sheet():
+    sheet = each("gelu", gelu, 4, gelu_inputs, [("approximate=none", ())])
+    sheet.lines += each("gelu", gelu_tanh, 4, gelu_inputs, [("approximate=tanh", ())]).lines
+    return sheet
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     some = lambda form: plain(form, 8, 20, -100, 100)
@@ -324,6 +521,25 @@ def main():
         each("exp", exp, 1, exp_inputs),
         each("log", log, 1, log_inputs),
         each("tanh", tanh, 2, tanh_inputs),
+        each("abs", absolute, 0, some),
+        each("neg", neg, 0, some),
+        each("square", square, 0, some),
+        each("reciprocal", reciprocal, 0, some),
+        each("sqrt", root, 0, some),
+        each("sign", sign_of, 0, some),
+        each("clip", clip, 0, some, [("min=%s,max=%s" % c, c)
+                                     for c in (("-0x1.8p+0", "0x1p+5"), ("0x0p+0", INF), ("-inf", "0x1p+4"))]),
+        each("round", round_to, 0, round_inputs, [("decimals=%d" % d, (d,)) for d in (0, 1, 3, -2, 22)]),
+        each("leaky_relu", leaky_relu, 0, some, [("negative_slope=" + c, (float.fromhex(c),))
+                                                 for c in ("0x1.47ae147ae147bp-7", "-0x1p-1")]),
+        each("elu", elu, 2, wide_inputs, [("alpha=" + c, (float.fromhex(c),)) for c in ("0x1p+0", "0x1.8p-1")]),
+        each("sigmoid", sigmoid, 3, wide_inputs),
+        each("silu", silu, 3, wide_inputs),
+        each("softplus", softplus, 3, wide_inputs, [("beta=%s,threshold=%s" % c, tuple(float.fromhex(v) for v in c))
+                                                    for c in (("0x1p+0", "0x1.4p+4"), ("-0x1p+1", "0x1p+3"))]),
+        each("cast", cast, 0, cast_inputs, [("dtype=" + t, (t,)) for t in
+                                            ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", *NARROW)]),
+        gelu_sheet(),
         sum_sheet(), softmax_sheet(), dense_sheet(),
     ]
     for sheet in sheets:

@@ -1,5 +1,5 @@
 """Kernels, conversions and statistics of the whole program against NumPy, on random and special values.  Run by numpy.t."""
-import json, os, sys, tempfile
+import json, math, os, sys, tempfile
 
 sys.dont_write_bytecode = True
 import numpy as np
@@ -52,6 +52,40 @@ def ulps(got, want):
 def softmax(x):
     e = np.exp(x - x.max(1, keepdims=True))
     return e / e.sum(1, keepdims=True)
+
+
+def erfc(x):
+    return np.vectorize(math.erfc)(x)
+
+
+def same(got, want, t, limit):
+    """Of the type and shape, and at most so many ulp off."""
+    want = np.asarray(want).astype(t)
+    return got is not None and got.dtype == want.dtype and got.shape == want.shape and ulps(got, want) <= limit
+
+
+def each_element():
+    """Functions of doubles; how many ulp."""
+    logistic = lambda x: np.where(x < 0, np.exp(x) / (1 + np.exp(x)), 1 / (1 + np.exp(-x)))
+    table = [("abs", np.abs, 0), ("neg", np.negative, 0), ("square", np.square, 0), ("sqrt", np.sqrt, 0),
+             ("reciprocal", np.reciprocal, 0), ("sign", np.sign, 0), ("round", np.round, 0), ("clip:min=-1,max=2.5", lambda x: np.clip(x, -1, 2.5), 0),
+             ("clip:max=0", lambda x: np.minimum(x, 0), 0), ("sigmoid", logistic, 4),
+             ("leaky_relu", lambda x: np.where(x > 0, x, x * 0.01), 1),
+             ("elu:alpha=2", lambda x: np.where(x > 0, x, 2 * np.expm1(x)), 4), ("silu", lambda x: x * logistic(x), 5),
+             ("softplus", lambda x: np.where(x > 20, x, np.log1p(np.exp(x))), 4),
+             ("gelu", lambda x: x * erfc(-x / np.sqrt(2)) / 2, 50), ("cast:dtype=f16", lambda x: x.astype("f2"), 0),
+             ("gelu:approximate=tanh", lambda x: x * logistic(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)), 50)]
+    with np.errstate(all="ignore"):
+        for t in ("f4", "f8", "f2"):
+            x = values({"f2": "f16", "f4": "f32", "f8": "f64"}[t], (501, 21))
+            # An infinity times 0 and sums that cancel: gelu's and silu's own tests have them.
+            tame = np.where(np.abs(x.astype("f8")) < 4, x, t == "f2").astype(t)
+            for text, want, limit in table:
+                y = tame if text[:4] in ("gelu", "silu") else x
+                got, result = run(y, "-k", text)
+                expect = want(y.astype("f8")).astype("f4" if t == "f2" else t)
+                off = result if got is None else f"{ulps(got, expect.astype(t))} ulp"
+                ok(same(got, expect, t, limit), f"{text} of {t}", off)
 
 
 def kernels():
@@ -190,6 +224,7 @@ def statistics():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     kernels()
+    each_element()
     conversions()
     statistics()
     os.chdir("/")

@@ -80,6 +80,9 @@ static void test_refused(void)
         {"dense:weights=absent", CUD_EINPUT, "absent"}, {"dense:weights=w.npy", CUD_EINPUT, "4"},
         {"dense:weights=w.npy,activation=rel", CUD_EUSAGE, "must be none, relu or tanh; did you mean relu?"},
         {"dense:weights=w.npy,activation=", CUD_EUSAGE, "needs a value for activation="},
+        {"clip", CUD_EUSAGE, "needs min= or max="}, {"clip:min=2,max=1", CUD_EUSAGE, "min=2 is not at most max=1"},
+        {"round:decimals=nan", CUD_EUSAGE, "decimals=nan"}, {"cast:dtype=f65", CUD_EUSAGE, "must be bool"},
+        {"softplus:beta=0", CUD_EUSAGE, "beta=0 is no finite number other than 0"},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct cud_program p = {0};
