@@ -37,7 +37,8 @@
  *     MAGNITUDE(a)              a without its sign.  Also of one T
  *
  * Anywhere: UNROLL before a loop of few turns, BITS(x) and FROM_BITS<T>(u) (a float's bits as an integer and back), QUIET(x) (x;
- * the one quiet NaN for a NaN).
+ * the one quiet NaN for a NaN).  On the host: INDEX_MAX(type), the last of the whole numbers from 0 on that this type has
+ * without a gap.
  *
  * Why the bytes are the same everywhere: no contraction to fma; every sum has one fixed order, whatever the width of a pack
  * or of a block; lanes meet only where they JOIN.  A phase must not depend on the order of lanes: one build runs EACH, TILES
@@ -85,6 +86,8 @@ template <class T> HELPER T cud_nan();
 template <> HELPER_OF float cud_nan<float>() { return FROM_BITS<float>(0x7fc00000); }
 template <> HELPER_OF double cud_nan<double>() { return FROM_BITS<double>(0x7ff8000000000000); }
 template <class T> HELPER T QUIET(T x) { return x == x ? x : cud_nan<T>(); }
+
+static inline uint64_t INDEX_MAX(enum cud_type type) { return (uint64_t)1 << (type == CUD_F64 ? 53 : 24); }
 
 /* A step's launch function for call->type, of a template for the type. */
 #define BY_TYPE(launch) \

@@ -104,7 +104,9 @@ void cud_job_help(FILE *to)
 static void list_param(FILE *to, const struct cud_param *p)
 {
     char term[96], text[512];
-    const char *takes = p->kind == CUD_ARRAY ? "FILE" : p->kind == CUD_CHOICE ? p->choices : "NUMBER";
+    const char *const kinds[] = {[CUD_NUMBER] = "NUMBER", [CUD_CHOICE] = p->choices, [CUD_ARRAY] = "FILE",
+                                 [CUD_NUMBERS] = "NUMBER or FILE"};
+    const char *const takes = kinds[p->kind];
     int n = snprintf(text, sizeof text, "%s: %s", takes, p->help);
     if (n > 0 && (size_t)n < sizeof text && !p->fallback)
         snprintf(text + n, sizeof text - (size_t)n, " (must be given)");

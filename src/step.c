@@ -26,6 +26,30 @@ static enum cud_status array(const struct cud_loader *loader, struct cud_step *s
     return status;
 }
 
+/* Of numbers, a file is told by its name.  One number in it is as if it were written in the step. */
+static enum cud_status numbers(const struct cud_loader *loader, struct cud_step *s, size_t i, const char *path,
+                               struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const size_t at = s->arrays;
+    TRY(array(loader, s, i, path, err));
+    struct cud_shape *const shape = &s->facts.array[at];
+    if (cud_shape_rows(shape) * cud_shape_cols(shape) == 1) {
+        s->facts.param[i] = s->facts.type == CUD_F64 ? *(double *)s->array[at] : *(float *)s->array[at];
+        *shape = (struct cud_shape){0};
+        free(s->array[at]);
+        s->array[at] = NULL;
+    }
+done:
+    return status;
+}
+
+static bool is_file(const struct cud_param *p, const char *value)
+{
+    const size_t n = strlen(value);
+    return p->kind == CUD_ARRAY || (p->kind == CUD_NUMBERS && n > 4 && strcmp(value + n - 4, ".npy") == 0);
+}
+
 static void append(char text[CUD_STEP_TEXT], const char *more)
 {
     const size_t n = strlen(text);
@@ -56,22 +80,27 @@ static enum cud_status parameter(const struct cud_params *t, const struct cud_lo
     char shown[32];
     if (!value || (said && !*said))
         return FAIL(err, CUD_EUSAGE, "step '%s' needs a value for %s= (%s)", t->name, p->name, p->help);
+    const bool file = is_file(p, value);
     if (p->kind == CUD_ARRAY)
         TRY(array(loader, s, i, value, err));
-    else if (p->kind == CUD_NUMBER)
-        TRY(cud_number_read(value, s->facts.type == CUD_F32, &s->facts.param[i], &why));
-    else
+    else if (file)
+        TRY(numbers(loader, s, i, value, err));
+    else if (p->kind == CUD_CHOICE)
         TRY(cud_value_choice(value, p->choices, &place, &why));
+    else
+        TRY(cud_number_read(value, s->facts.type == CUD_F32, &s->facts.param[i], &why));
     if (p->kind == CUD_CHOICE)
         s->facts.param[i] = (double)place;
+    s->arrays += p->kind == CUD_NUMBERS && !file;          /* the place of the array that it is not */
     if (!*value)
         return CUD_OK;                     /* an optional array that was not given is not shown */
     append(s->text, strchr(s->text, ':') ? "," : ":");
     append(s->text, p->name);
     append(s->text, "=");
-    append_quoted(s->text, p->kind == CUD_NUMBER ? cud_number_text(s->facts.param[i], false, shown) : value);
+    append_quoted(s->text, p->kind == CUD_CHOICE || file ? value : cud_number_text(s->facts.param[i], false, shown));
 done:
-    return why.status ? FAIL(err, status, "step '%s': %s=%s: %s", t->name, p->name, value, why.text) : status;
+    return why.status ? FAIL(err, status, "step '%s': %s=%s: %s%s", t->name, p->name, value, why.text,
+                             p->kind == CUD_NUMBERS ? "; a file's name ends in .npy" : "") : status;
 }
 
 /* ---- one step */
@@ -154,6 +183,15 @@ done:
     return status;
 }
 
+/* The output's type where none was asked for. */
+static enum cud_type type_of_steps(const struct cud_program *p)
+{
+    const struct cud_step *const last = p->steps ? &p->step[p->steps - 1] : NULL;
+    if (last && last->kernel->whole && last->kernel->whole(&last->facts))
+        return CUD_I64;
+    return last && !cud_type_is_float(p->in.type) ? p->compute : p->in.type;
+}
+
 /* The output's shape: rows as they came in; a row keeps its shape while it keeps its length. */
 static void shape_out(struct cud_program *p, uint64_t cols)
 {
@@ -212,7 +250,7 @@ enum cud_status cud_program_make(const struct cud_job *job, const struct cud_arr
             cols = p.step[before].cols_out;
         widest = cols > widest ? cols : widest;
     }
-    p.out.type = job->has_out_type ? job->out_type : p.steps && !cud_type_is_float(in->type) ? p.compute : in->type;
+    p.out.type = job->has_out_type ? job->out_type : type_of_steps(&p);
     shape_out(&p, cols);
     measure(job, &p, cols, widest);
     TRY(check_size(&p, err));

@@ -12,7 +12,7 @@ struct cud_step {
     char text[CUD_STEP_TEXT];              /* canonical: every parameter in order, shortest numbers: "scale:factor=2" */
     struct cud_step_facts facts;
     uint64_t cols_out;
-    size_t arrays;                         /* array parameters of the kernel, given or not */
+    size_t arrays;                         /* array parameters of the kernel, and such as may be arrays, given or not */
     void *array[CUD_ARRAYS_MAX];           /* host copies, owned; NULL: not given */
     char *array_path[CUD_ARRAYS_MAX];      /* where they came from, owned */
 };

@@ -60,7 +60,8 @@ struct cud_call {
 enum cud_param_kind {
     CUD_NUMBER,                            /* a double, as src/number.h reads it; in f32 steps one that a float can hold */
     CUD_CHOICE,                            /* one of `choices`, "none,relu": param is its place, 0, 1, ... */
-    CUD_ARRAY                              /* a .npy file, read whole by every rank; param is 1 if given, else 0 */
+    CUD_ARRAY,                             /* a .npy file, read whole by every rank; param is 1 if given, else 0 */
+    CUD_NUMBERS                            /* a number: param, and no array; or FILE.npy: an array, if of one number a param */
 };
 
 struct cud_param {
@@ -76,7 +77,7 @@ struct cud_step_facts {
     enum cud_type type;                    /* f32 or f64 */
     uint64_t cols;                         /* elements of a row that comes in */
     double param[CUD_PARAMS_MAX];
-    struct cud_shape array[CUD_ARRAYS_MAX];   /* of the arrays, in the order of their parameters */
+    struct cud_shape array[CUD_ARRAYS_MAX];   /* of the arrays, in the order of their parameters; no dimensions: none */
 };
 
 enum cud_kernel_kind {
@@ -97,6 +98,8 @@ struct cud_kernel {
     /* Checks facts and arrays (an error's text is the reason alone); sets the columns that go out.  NULL: as many as come
      * in. */
     enum cud_status (*shape)(const struct cud_step_facts *facts, uint64_t *cols_out, struct cud_err *err);
+    /* Is what comes out whole numbers, as indices are?  Then the output's type is i64 unless told otherwise.  NULL: no. */
+    bool (*whole)(const struct cud_step_facts *facts);
     /* Bytes of workspace for a launch of so many rows.  NULL: none. */
     size_t (*work_bytes)(const struct cud_step_facts *facts, uint64_t rows);
     /* Queues the launch on call->stream (on the CPU: does it).  0, the device's own error number, or minus the gemm's. */

@@ -99,6 +99,7 @@ static void conversions(enum cud_type type)
 
 int main(void)
 {
+    static const char *const rows[] = {"l2norm", "log_softmax", "softmax"};      /* with MAP_OF */
     const struct cud_kernel *k;
     void *p = NULL, *q = NULL;
     gpu = cud_registry_device("cuda");
@@ -116,8 +117,10 @@ int main(void)
             steps(k->name, CUD_F32, 0);
             steps(k->name, CUD_F64, 0);
         }
-    steps("softmax", CUD_F32, 5);
-    steps("softmax", CUD_F64, 33);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        steps(rows[i], CUD_F32, 5);
+        steps(rows[i], CUD_F64, 33);
+    }
     for (int t = 0; t < CUD_TYPES; t++)
         conversions((enum cud_type)t);
     return done_testing();

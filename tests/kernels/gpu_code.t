@@ -7,8 +7,8 @@ BUILD = os.path.dirname(os.path.abspath(os.environ.get("CUDIST", "./cudist")))
 EMULATED = os.path.join(BUILD, "tests", "cudist-emu")
 REPORTS = sorted(glob.glob(os.path.join(BUILD, "kernels", "*.ptxas")))
 # Kernels that use MAP or MAP_OF, by the names of their functions.
-MAPS = ["abs_each", "affine", "cast", "clip", "copy", "elu", "exp_each", "floats", "gelu", "ints", "leaky_relu",
-        "log_each", "neg", "reciprocal", "relu", "round_each", "round_tens", "scale", "sigmoid", "sign", "silu",
+MAPS = ["abs_each", "affine", "cast", "clip", "copy", "elu", "exp_each", "floats", "gelu", "ints", "l2norm", "leaky_relu",
+        "log_each", "log_softmax", "neg", "reciprocal", "relu", "round_each", "round_tens", "scale", "sigmoid", "sign", "silu",
         "softmax", "softplus", "sqrt_each", "square", "tanh_each"]
 count = bad = 0
 

@@ -460,6 +460,143 @@ def softmax_sheet():
     return sheet
 
 
+ROWS = [["0x1p+0"], ["-0x0p+0"], ["-0x0p+0", "0x0p+0"], ["0x0p+0", "-0x0p+0"], ["0x1p+0", "0x1p+1", "-0x1p+2"],
+        ["nan", "0x1p+0"], ["0x1p+0", "nan", "inf", "nan"], ["-inf", "-inf"], ["-inf", "0x1p+1", "inf", "-0x1p+1", "inf"],
+        ["40*0x1p+0", "0x1p+1", "0x1p+1"], ["5000*-0x1p+0", "0x1p-1", "4000*0x0p+0", "0x1p-1"], ["100*-inf", "nan", "nan"], ["70*nan"],
+        ["4096*0x1p+0", "0x1p+1", "0x1p-149"]]
+
+
+def rows_and_more(form):
+    return ROWS + [EDGES[form]] + [plain(form, 60 + n, n, -5, 5) for n in (10, 33, 100, 300)]
+
+
+def mean_sheet():
+    sheet = Sheet("mean")
+    for form in FORMATS:
+        for row in ROWS + [EDGES[form][:6]] + [plain(form, 60 + n, n, 0, 10) for n in (10, 33, 100, 300)]:
+            xs = expand(row)
+            s = total(row, form)
+            y = s if s in SPECIAL[:3] else text(rounded(sum((exact(x) for x in xs), Fraction(0)) / len(xs), form))
+            sheet.case(form, 0 if form == "f32" else 2, (len(xs), 1), "", row, [y])
+    return sheet
+
+
+def ordered(xs, largest=True):
+    """Indices, the greatest or least first, of equal ones the first first; NaN as the greatest, but last among the least."""
+    big = Fraction(2) ** 2000
+    value = lambda s: big * 2 if s == NAN else big if s == INF else -big if s == "-inf" else exact(s)
+    return sorted(range(len(xs)), key=lambda i: (-value(xs[i]) if largest else value(xs[i]), i))
+
+
+def best_sheet(name, give):
+    sheet = Sheet(name)
+    for form in FORMATS:
+        for row in rows_and_more(form):
+            xs = expand(row)
+            sheet.case(form, 0, (len(xs), 1), "", row, [give(xs, ordered(xs)[0])])
+    return sheet
+
+
+def topk_sheet():
+    sheet = Sheet("topk")
+    for form in FORMATS:
+        for row in rows_and_more(form):
+            xs = expand(row)
+            for k in (1, 3, len(xs)) if len(xs) < 50 else (7,):
+                for largest in ("yes", "no"):
+                    at = ordered(xs, largest == "yes")[:k]
+                    if k <= len(xs):
+                        params = "k=%d,largest=%s,give=" % (k, largest)
+                        sheet.case(form, 0, (len(xs), k), params + "values", row, [xs[i] for i in at])
+                        sheet.case(form, 0, (len(xs), k), params + "indices", row, [text(Fraction(i)) for i in at])
+    return sheet
+
+
+def onehot_sheet():
+    sheet = Sheet("onehot")
+    for form in FORMATS:
+        for n in (1, 3, 40):
+            xs = ["0x0p+0", "-0x0p+0", "0x1p+0", "0x1p+1", "0x1.8p+1", "0x1.38p+5", "0x1.4p+5", "-0x1p+0", "0x1p-1", "nan", "inf",
+                  "-inf"]
+            hot = [["0x1p+0" if number(x) and exact(x) == i else "0x0p+0" for i in range(n)] for x in xs]
+            sheet.case(form, 0, (1, n), "classes=%d" % n, xs, sum(hot, []))
+            sheet.case(form, 0, (3, 3 * n), "classes=%d" % n, xs, sum(hot, []))
+    return sheet
+
+
+def log_softmax_sheet():
+    """Like softmax's.  The greatest element of a row of f64 is only good to 2^-52: the sum of exponentials has no more."""
+    sheet = Sheet("log_softmax")
+    for form in FORMATS:
+        rows = [["0x1p+0"], ["0x1p+0", "0x1p+1"], ["-0x0p+0", "0x0p+0", "0x1p+0"], ["nan", "0x1p+0"],
+                ["inf", "0x1p+0", "0x1p+1"], ["-inf", "-inf"], ["-inf", "0x1p+1", "0x1.8p+1"], ["4100*0x1p-1"]]
+        rows += [["0x1p+3", "-0x1p+3", "0x1p-2"]] if form == "f32" else []
+        for n, seed in ((10, 71), (33, 72), (100, 73)):   # multiples of 1/64: the differences are exact
+            rows.append([text(Fraction(int(exact(s) * 64), 64)) for s in plain(form, seed, n, -6, 6)])
+        for row in rows:
+            xs = expand(row)
+            if NAN in xs or INF in xs or all(s == "-inf" for s in xs):
+                y = [NAN] * len(xs)
+            else:
+                most = max(exact(s) for s in xs if s != "-inf")
+                whole = sum(decimal(exact(s) - most).exp() for s in xs if s != "-inf").ln()
+                y = [s if s == "-inf" else text(rounded(exact(s) - most - fraction(whole), form)) for s in xs]
+            y = ["%d*%s" % (len(xs), y[0])] if len(set(y)) == 1 else y
+            sheet.case(form, 3 if form == "f32" else 16, (len(xs), len(xs)), "", row, y)
+    return sheet
+
+
+def l2norm_of(xs, form, eps):
+    if NAN in xs:
+        return [NAN] * len(xs)
+    if INF in xs or "-inf" in xs:
+        return [NAN if s.endswith(INF) else "-0x0p+0" if s.startswith("-") else "0x0p+0" for s in xs]
+    norm = max(decimal(sum(exact(s) ** 2 for s in xs)).sqrt(), Decimal(eps))
+    return [text(rounded(fraction(decimal(exact(s)) / norm), form), s.startswith("-")) for s in xs]
+
+
+def l2norm_sheet():
+    sheet = Sheet("l2norm")
+    for form in FORMATS:
+        great, tiny = EDGES[form][6], EDGES[form][0]
+        rows = ROWS[:10] + [["0x1.8p+1", "0x1p+2"], ["0x0p+0"] * 3, [great, great, "-" + great], ["0x1p-60", "0x1p-61"]]
+        rows += [plain(form, 80 + n, n, -5, 5) for n in (10, 33, 100)]
+        for row in rows:
+            for eps in ("1e-12", "0.5"):
+                xs = expand(row)
+                sheet.case(form, 0 if form == "f32" else 2, (len(xs), len(xs)), "eps=" + eps, row, l2norm_of(xs, form, eps))
+        row = [tiny, "-" + tiny, tiny]
+        sheet.case(form, 0 if form == "f32" else 2, (3, 3), "eps=0", row, l2norm_of(row, form, "0"))
+    return sheet
+
+
+def standardize(s, form, mean, std):
+    if s in SPECIAL[:3]:
+        return s
+    x = rounded(exact(s) - exact(mean), form)
+    if special(x):
+        return x
+    return text(rounded(x / exact(std), form), x < 0 or (x == 0 and s == "-0x0p+0" and mean == "0x0p+0"))
+
+
+def standardize_sheet():
+    """std is positive; no difference overflows."""
+    sheet = Sheet("standardize")
+    for form in FORMATS:
+        xs = SPECIAL + EDGES[form][:6] + plain(form, 90, 19, -100, 100)
+        means, stds = plain(form, 91, 3, -50, 50), ["0x1p+1", "0x1.8p-1", "0x1.4p+3"]
+        for mean, std in (("0x0p+0", "0x1p+0"), ("0x1p-3", "0x1.8p+1")):
+            y = [standardize(s, form, mean, std) for s in xs]
+            sheet.case(form, 0, (1, 1), "mean=%s,std=%s" % (mean, std), xs, y, "-", "-")
+        sheet.case(form, 0, (3, 3), "", xs, [standardize(s, form, means[i % 3], stds[i % 3]) for i, s in enumerate(xs)],
+                   "3:" + " ".join(means), "3:" + " ".join(stds))
+        sheet.case(form, 0, (3, 3), "std=0x1p+1", xs, [standardize(s, form, means[i % 3], "0x1p+1") for i, s in enumerate(xs)],
+                   "1x3:" + " ".join(means), "-")
+        y = [standardize(s, form, "-0x1p+0", stds[i % 3]) for i, s in enumerate(xs)]
+        sheet.case(form, 0, (3, 3), "mean=-0x1p+0", xs, y, "-", "3:" + " ".join(stds))
+    return sheet
+
+
 def dense_of(rows, k, n, weights, bias, activation, form):
     out = []
     for r in range(len(rows) // k):
@@ -539,7 +676,8 @@ def main():
                                                     for c in (("0x1p+0", "0x1.4p+4"), ("-0x1p+1", "0x1p+3"))]),
         each("cast", cast, 0, cast_inputs, [("dtype=" + t, (t,)) for t in
                                             ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", *NARROW)]),
-        gelu_sheet(),
+        gelu_sheet(), mean_sheet(), log_softmax_sheet(), l2norm_sheet(), standardize_sheet(), topk_sheet(), onehot_sheet(),
+        best_sheet("max", lambda xs, i: xs[i]), best_sheet("argmax", lambda xs, i: text(Fraction(i))),
         sum_sheet(), softmax_sheet(), dense_sheet(),
     ]
     for sheet in sheets:

@@ -43,7 +43,7 @@ def listed():
     """Every kernel of --list-kernels but those that need a file (a case of their own, below), with every choice of every
     parameter: on rows that a GPU gives to one thread, to a warp and to a block; numbers that must be given are 3."""
     shapes = [npy("narrow.npy", "f4", (3001, 7)), npy("middle.npy", "f8", (501, 40)), npy("wide.npy", "f4", (9, 5000))]
-    given = {"clip": ["clip:min=-1,max=2"]}
+    given = {"clip": ["clip:min=-1,max=2"], "standardize": ["standardize", "standardize:mean=1,std=7"]}
     for name, params in kernels():
         needed = ["%s=%s" % (p, takes.split(",")[0] if "," in takes else 3) for p, takes, must in params if must]
         if any(takes == "FILE" for _, takes, must in params if must):
@@ -82,6 +82,8 @@ def cases():
     yield "copy, i16", ["-k", "copy", i]
     yield "exp and tanh, f16", ["-k", "exp", "-k", "tanh", h]
     yield "log to f16", ["-k", "log", "--out-dtype", "f16", a]
+    means, stds = npy("means.npy", "f4", (7,)), npy("stds.npy", "f8", (1, 7))
+    yield "standardize by columns", ["-k", f"standardize:mean={means},std={stds}", a]
     yield "relu, softmax and sum", ["-k", "relu", "-k", "softmax", "-k", "sum", npy("rows.npy", "f4", (30011, 7))]
     yield "softmax of long rows", ["-k", "softmax", npy("long.npy", "f4", (25, 5000))]
     yield "softmax, f64", ["-k", "softmax", npy("e.npy", "f8", (5003, 40))]

@@ -88,6 +88,54 @@ def each_element():
                 ok(same(got, expect, t, limit), f"{text} of {t}", off)
 
 
+def each_row():
+    for t in ("f4", "f8"):
+        x = RNG.normal(0, 3, (503, 40)).astype(t)
+        x[5, 3], x[6, 1:4], x[7], x[8, 7] = np.nan, np.inf, 1, x[8, 11]
+        np.save("mean.npy", x[9]), np.save("std.npy", np.abs(x[10]) + 1)
+        with np.errstate(all="ignore"):
+            d = x.astype("f8")
+            e = d - d.max(1, keepdims=True)
+            table = [("mean", d.mean(1), t, 4 if t == "f4" else 4000),   # of doubles, what NumPy rounds is seen where sums cancel
+                     ("max", x.max(1), t, 0), ("argmax", x.argmax(1), "i8", 0),
+                     ("log_softmax", e - np.log(np.exp(e).sum(1, keepdims=True)), t, 60),
+                     ("l2norm", d / np.maximum(np.sqrt((d * d).sum(1, keepdims=True)), 1e-12), t, 4),
+                     ("standardize:mean=mean.npy,std=std.npy", (x - x[9]) / (np.abs(x[10]) + 1), t, 0),
+                     ("standardize:mean=0.5,std=4", (x - x.dtype.type(0.5)) / x.dtype.type(4), t, 0)]
+        for text, want, to, limit in table:
+            got, result = run(x, "-k", text)
+            off = result if got is None else f"{got.dtype} {got.shape}: {got} want {want}"
+            ok(same(got, want, to, limit), f"{text} of {t}", off)
+        good = np.delete(x, 5, 0)          # NumPy has NaN last, topk first
+        order = np.argsort(-good, 1, kind="stable")
+        for text, want, to in (("topk:k=4", np.take_along_axis(good, order[:, :4], 1), t),
+                               ("topk:k=4,give=indices", order[:, :4], "i8"),
+                               ("topk:k=3,largest=no", np.sort(good, 1)[:, :3], t)):
+            got, result = run(good, "-k", text)
+            ok(same(got, want, to, 0), f"{text} of {t}", result if got is None else f"{got} want {want}")
+        labels = RNG.integers(0, 10, 3001).astype(t)
+        got, result = run(labels, "-k", "onehot:classes=10")
+        ok(same(got, np.eye(10)[labels.astype(int)], t, 0), f"onehot of {t}", result if got is None else got)
+    for kind in ("bool", "i8", "u8", "i16", "u16", "i32", "u32"):
+        x = values(kind, (101, 9))
+        w = x.astype(compute(kind))
+        for text, want, to in (("abs", np.abs(w), w.dtype), ("max", w.max(1), w.dtype), ("argmax", x.argmax(1), "i8"),
+                               ("topk:k=9", -np.sort(-w, 1), w.dtype)):
+            got, result = run(x, "-k", text)
+            ok(same(got, want, to, 0), f"{text} of {kind}", result if got is None else f"{got} want {want}")
+
+
+def no_elements():
+    for text, want in (("mean", np.full(5, np.nan, "f4")), ("onehot:classes=3", np.zeros((5, 0), "f4"))):
+        got, result = run(np.zeros((5, 0), "f4"), "-k", text)
+        ok(same(got, want, "f4", 0), f"{text} of rows of no elements", result if got is None else got)
+    for text in ("max", "argmax", "topk:k=1"):
+        got, result = run(np.zeros((5, 0), "f4"), "-k", text)
+        ok(got is None and ("no elements" in result or "0 elements" in result), f"{text} of rows of no elements is refused", result)
+        got, result = run(np.zeros((0, 5), "f4"), "-k", text)
+        ok(got is not None and len(got) == 0, f"{text} of no rows", result)
+
+
 def kernels():
     w, b = RNG.normal(size=(21, 9)), RNG.normal(size=9)
     np.save("w.npy", w), np.save("b.npy", b), np.save("wt.npy", w.T.copy())
@@ -225,6 +273,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     kernels()
     each_element()
+    each_row()
+    no_elements()
     conversions()
     statistics()
     os.chdir("/")

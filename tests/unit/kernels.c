@@ -60,7 +60,8 @@ static int place(const char *choices, const char *word)
     return 0;
 }
 
-/* Parameters that are not named have their fallback; arrays are 1 where there is one. */
+/* Parameters that are not named have their fallback; arrays are 1 where there is one.  One of numbers has its number or its
+ * array. */
 static void parse_params(const struct cud_kernel *k, char *text, struct witness *w)
 {
     for (int i = 0, array = 0; k->param && k->param[i].name; i++) {
@@ -69,8 +70,9 @@ static void parse_params(const struct cud_kernel *k, char *text, struct witness 
         snprintf(value, sizeof value, "%s", p->fallback ? p->fallback : "");
         if (at && at[strlen(p->name)] == '=')
             snprintf(value, sizeof value, "%.*s", (int)strcspn(at + strlen(p->name) + 1, ","), at + strlen(p->name) + 1);
-        if (p->kind == CUD_ARRAY)
-            w->facts.param[i] = w->array[array++].n > 0;
+        const bool has = (p->kind == CUD_ARRAY || p->kind == CUD_NUMBERS) && w->array[array++].n > 0;
+        if (p->kind == CUD_ARRAY || has)
+            w->facts.param[i] = has;
         else
             w->facts.param[i] = p->kind == CUD_CHOICE ? place(p->choices, value) : strtod(value, NULL);
     }

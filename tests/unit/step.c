@@ -4,7 +4,7 @@
 #include "step.h"
 #include "tap.h"
 
-/* Any path is a 3 x 2 array of ones; "absent" is not there. */
+/* Any path is a 3 x 2 array of zeros; "absent" is not there, "one" is 7, "three" has three elements. */
 static enum cud_status load(void *self, const char *path, enum cud_type as, struct cud_shape *shape, void **values,
                             struct cud_err *err)
 {
@@ -13,6 +13,15 @@ static enum cud_status load(void *self, const char *path, enum cud_type as, stru
         return FAIL(err, CUD_EINPUT, "%s: no such file", path);
     *shape = (struct cud_shape){.ndim = 2, .dim = {3, 2}};
     *values = calloc(6, cud_type_bytes(as));
+    if (strcmp(path, "three.npy") == 0)
+        *shape = (struct cud_shape){.ndim = 1, .dim = {3}};
+    if (strcmp(path, "one.npy") == 0) {
+        *shape = (struct cud_shape){0};
+        if (as == CUD_F64)
+            *(double *)*values = 7;
+        else
+            *(float *)*values = 7;
+    }
     return CUD_OK;
 }
 
@@ -47,6 +56,14 @@ static void test_program(void)
         {{"sum"}, CUD_F32, CUD_F32, 10, 1, 0, false, "sum"},
         {{"dense:weights=w.npy", "relu"}, CUD_F32, CUD_F32, 10, 2, 1024, false,
          "dense:weights=w.npy,activation=none,layout=in-out,math=f32"},
+        {{"argmax"}, CUD_F32, CUD_I64, 10, 1, 0, false, "argmax"},
+        {{"topk:k=2"}, CUD_F16, CUD_F16, 10, 2, 0, false, "topk:k=2,largest=yes,give=values"},
+        {{"topk:k=3,give=indices"}, CUD_U8, CUD_I64, 10, 3, 0, false, "topk:k=3,largest=yes,give=indices"},
+        {{"argmax", "scale"}, CUD_F32, CUD_F32, 10, 1, 0, false, "argmax"},
+        {{"onehot:classes=4"}, CUD_I64, CUD_F64, 10, 12, 0, false, "onehot:classes=4"},
+        {{"standardize:std=3"}, CUD_F32, CUD_F32, 10, 3, 0, false, "standardize:mean=0,std=3"},
+        {{"standardize:mean=three.npy,std=one.npy"}, CUD_F64, CUD_F64, 10, 3, 0, false,
+         "standardize:mean=three.npy,std=one.npy"},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct cud_program p = {0};
@@ -80,8 +97,14 @@ static void test_refused(void)
         {"dense:weights=absent", CUD_EINPUT, "absent"}, {"dense:weights=w.npy", CUD_EINPUT, "4"},
         {"dense:weights=w.npy,activation=rel", CUD_EUSAGE, "must be none, relu or tanh; did you mean relu?"},
         {"dense:weights=w.npy,activation=", CUD_EUSAGE, "needs a value for activation="},
-        {"clip", CUD_EUSAGE, "needs min= or max="}, {"clip:min=2,max=1", CUD_EUSAGE, "min=2 is not at most max=1"},
-        {"round:decimals=nan", CUD_EUSAGE, "decimals=nan"}, {"cast:dtype=f65", CUD_EUSAGE, "must be bool"},
+        {"standardize:mean=many", CUD_EUSAGE, "write it like 2, -0.5, 1e-3, inf or nan; a file's name ends in .npy"},
+        {"standardize:mean=three.npy", CUD_EINPUT, "mean must have 4 elements, one for each column, but its shape is"},
+        {"standardize:std=", CUD_EUSAGE, "needs a value for std="}, {"clip", CUD_EUSAGE, "needs min= or max="},
+        {"clip:min=2,max=1", CUD_EUSAGE, "min=2 is not at most max=1"}, {"topk", CUD_EUSAGE, "needs a value for k="},
+        {"topk:k=5", CUD_EINPUT, "4 elements, fewer than k=5"}, {"topk:k=1.5", CUD_EUSAGE, "k=1.5 is no whole number"},
+        {"onehot:classes=0", CUD_EUSAGE, "classes=0 is no whole number from 1"},
+        {"round:decimals=nan", CUD_EUSAGE, "decimals=nan"},
+        {"cast:dtype=f65", CUD_EUSAGE, "must be bool"},
         {"softplus:beta=0", CUD_EUSAGE, "beta=0 is no finite number other than 0"},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
@@ -92,9 +115,28 @@ static void test_refused(void)
     }
 }
 
+/* A file's one number is a parameter, many are an array; the places of arrays stay in order. */
+static void test_numbers(void)
+{
+    static const char *const texts[] = {"standardize:mean=one.npy,std=three.npy", "standardize:mean=2,std=three.npy"};
+    const struct cud_shape shape = {.ndim = 2, .dim = {10, 3}};
+    for (int type = 0; type < 2; type++)
+        for (int i = 0; i < 2; i++) {
+            struct cud_program p = {0};
+            struct cud_err err = {0};
+            const bool fine = make((const char *[]){texts[i], NULL}, type ? CUD_F64 : CUD_F32, shape, &p, &err) == CUD_OK;
+            const struct cud_step *const s = p.step;
+            ok(fine && s->facts.param[0] == (i ? 2 : 7) && !s->array[0] && s->array[1] && s->facts.array[0].ndim == 0 &&
+               s->facts.array[1].ndim == 1 && !s->array_path[0] == (i == 1) && s->array_path[1] && s->arrays == 2,
+               "%s: a number and an array: %s", texts[i], err.text);
+            cud_program_free(&p);
+        }
+}
+
 int main(void)
 {
     test_program();
     test_refused();
+    test_numbers();
     return done_testing();
 }
