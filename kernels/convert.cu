@@ -3,7 +3,8 @@
  *   out[0]  as many of call->type2; may be in[0] if both types are as long
  *   out[1]  struct cud_lost[], one for each leaf (leaf.h), or NULL
  *
- * To the same type: bit for bit.  To others as values.h says; cud_lost counts what integers lose. */
+ * To the same type: bit for bit.  To others as values.h says; cud_lost counts what integers lose, and finite elements that
+ * became infinite (as saturated). */
 #include "leaf.h"
 #include "values.h"
 
@@ -35,13 +36,21 @@ template <class T, class To> KERNEL floats(const T *x, To *y, size_t n, bool swa
     MAP(x, y, n, v, to_float<To>(wide(straight(v, swap))));
 }
 
-template <class T, class To> KERNEL ints(const T *x, To *y, struct cud_lost *lost, size_t n, size_t unit, bool swap)
+template <class To, class W> HELPER To counted(W x, struct losses<W> *n)
+{
+    if constexpr (overflows<To, W>)
+        return to_float_counted<To>(x, n);
+    else
+        return to_int<To>(x, n);
+}
+
+template <class T, class To> KERNEL counting(const T *x, To *y, struct cud_lost *lost, size_t n, size_t unit, bool swap)
 {
     TILES(t, leaf_count(n, unit)) {
         struct losses<decltype(wide(T()))> sum = {};
         size_t at;
         const size_t have = leaf_find(t, n, unit, &at);
-        MAP_OF(x + at, y + at, have, v, to_int<To>(wide(straight(v, swap)), &sum));
+        MAP_OF(x + at, y + at, have, v, counted<To>(wide(straight(v, swap)), &sum));
         if (lost) {
             const unsigned changed = TOTAL((unsigned)sum.changed), saturated = TOTAL((unsigned)sum.saturated);
             const unsigned nan = TOTAL((unsigned)sum.nan);
@@ -74,10 +83,14 @@ template <class T, class To> static int pair(const struct cud_call *c)
         const int bad = LAUNCH_MAP(copy<U>, n, c, (const U *)c->in[0], (U *)c->out[0], n, swap);
         return bad ? bad : nothing_lost(c);
     } else if constexpr (is_float<To> || std::is_same_v<To, half> || std::is_same_v<To, brain>) {
+        if constexpr (overflows<To, decltype(wide(T()))>)
+            if (c->out[1])
+                return LAUNCH_TILES((counting<T, To>), leaf_count(n, c->dim[2]), c, (const T *)c->in[0], (To *)c->out[0],
+                                    (struct cud_lost *)c->out[1], n, c->dim[2], swap);
         const int bad = LAUNCH_MAP((floats<T, To>), n, c, (const T *)c->in[0], (To *)c->out[0], n, swap);
         return bad ? bad : nothing_lost(c);
     } else
-        return LAUNCH_TILES((ints<T, To>), leaf_count(n, c->dim[2]), c, (const T *)c->in[0], (To *)c->out[0],
+        return LAUNCH_TILES((counting<T, To>), leaf_count(n, c->dim[2]), c, (const T *)c->in[0], (To *)c->out[0],
                             (struct cud_lost *)c->out[1], n, c->dim[2], swap);
 }
 

@@ -122,12 +122,33 @@ template <class To, class W> HELPER To to_float(W x)
         return QUIET((To)x);
 }
 
-/* ---- to integers; what is lost is added to the counters */
+/* ---- what is lost is added to counters */
 
-/* Counters as wide as what they count, so that they vectorise alike.  changed: for whichever reason. */
+/* As wide as what they count, so that they vectorise alike.  changed: for whichever reason. */
 template <class W> struct losses {
     typename word_of<sizeof(W) == 8 ? 8 : 4>::type changed, saturated, nan;
 };
+
+HELPER bool is_infinite(half x) { return (x.bits & 0x7fff) == 0x7c00; }
+HELPER bool is_infinite(brain x) { return (x.bits & 0x7fff) == 0x7f80; }
+HELPER bool is_infinite(float x) { return (BITS(x) & 0x7fffffff) == 0x7f800000; }
+
+/* Is there a finite W that becomes an infinite To? */
+template <class To, class W> inline constexpr bool overflows = false;
+template <class W> inline constexpr bool overflows<half, W> = is_float<W> || (is_int<W> && bits_of<W> > 15);
+template <class W> inline constexpr bool overflows<brain, W> = is_float<W>;
+template <> inline constexpr bool overflows<float, double> = true;
+
+template <class To, class W> HELPER To to_float_counted(W x, struct losses<W> *n)
+{
+    const To to = to_float<To>(x);
+    const bool lost = is_infinite(to) & (x - x == 0);      /* of an infinity or a NaN it is a NaN */
+    n->changed += lost;
+    n->saturated += lost;
+    return to;
+}
+
+/* ---- to integers */
 
 template <class To, class W> HELPER To from_int(W x, struct losses<W> *n)
 {

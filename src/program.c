@@ -338,7 +338,7 @@ enum cud_status cud_program_run(const struct cud_loaded *loaded, struct cud_scra
     enum cud_status status = CUD_OK;
     const struct run r = {.l = loaded, .s = scratch, .stream = stream, .piece = *piece};
     const struct cud_program *const p = loaded->program;
-    const bool shared = loaded->device->shared, counts = converts_out(p) && !cud_type_is_float(p->out.type);
+    const bool shared = loaded->device->shared, counts = converts_out(p);
     const uint64_t leaves = cud_program_leaves(p, scratch->unit_rows, piece->rows);
     struct cud_leaf *const leaf = shared ? piece->leaf : scratch->leaf;
     struct cud_lost *const lost = shared ? piece->lost : scratch->lost;

@@ -89,7 +89,7 @@ static void print_lost(FILE *to, const struct cud_lost *lost, enum cud_type type
     const struct {
         uint64_t n;
         const char *what;
-    } part[] = {{lost->rounded, "rounded"}, {lost->saturated, "out of range"}, {lost->nan_to_zero, "NaN made 0"}};
+    } part[] = {{lost->rounded, "rounded"}, {lost->saturated, cud_type_is_float(type) ? "became infinite" : "out of range"}, {lost->nan_to_zero, "NaN made 0"}};
     const char *comma = "";
     print_name(to, "converted");
     fprintf(to, "to %s: ", cud_type_name(type));

@@ -145,9 +145,13 @@ static void warn(const struct cud_summary *s, const struct cud_program *p)
     if (s->nan)
         cud_note("warning: %llu NaN in the output, the first in row %llu: sum, mean and the like are NaN too",
                  (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)));
-    if (s->lost.saturated || s->lost.nan_to_zero)
-        cud_note("warning: %s does not hold all of the output's values: %llu out of range, %llu NaN made 0",
-                 cud_type_name(p->out.type), (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
+    const char *const type = cud_type_name(p->out.type);
+    if (s->lost.saturated && cud_type_is_float(p->out.type))
+        cud_note("warning: %s does not hold all of the output's values: %llu finite ones became infinite", type,
+                 (unsigned long long)s->lost.saturated);
+    else if (s->lost.saturated || s->lost.nan_to_zero)
+        cud_note("warning: %s does not hold all of the output's values: %llu out of range, %llu NaN made 0", type,
+                 (unsigned long long)s->lost.saturated, (unsigned long long)s->lost.nan_to_zero);
 }
 
 /* Whoever stops reading early has read enough. */

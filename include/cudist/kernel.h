@@ -127,7 +127,8 @@ struct cud_leaf {
     uint64_t isum_lo, isum_hi;             /* 0 for real types */
 };
 
-/* What a conversion to the output's type lost, a leaf: kernels/convert.cu. */
+/* What a conversion to the output's type lost, a leaf: kernels/convert.cu.  saturated: out of an integer's range; finite, and
+ * infinite in a float type. */
 struct cud_lost {
     uint64_t rounded, saturated, nan_to_zero;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the program says: each error in one line that tells what, where and what to do, with the right exit code; nothing that a
 terminal would obey; notes, and silence where -q asks for it.  CUDIST names the program."""
-import os, re, sys, tempfile
+import os, re, struct, sys, tempfile
 
 sys.dont_write_bytecode = True
 from whole import BESIDE, CUDIST, ENV, MPIRUN, done, npy, ok, run
@@ -20,6 +20,7 @@ NOTES = (                                  # words, the call at which an earlier
     ("random:shape=9 -k softmax -o none", "", "note: step 'softmax' is done to each row, .* one dimension are single elements"),
     ("nan.npy -k copy -o none", "", "warning: 1 NaN in the output, the first in row 2: .*"),
     ("nan.npy -k copy -o none --out-dtype i8", "", "warning: i8 does not hold all .*: 2 out of range, 1 NaN made 0"),
+    ("big.npy -k copy -o none --out-dtype f16", "", "warning: f16 does not hold all .*: 2 finite ones became infinite"),
     ("x.npy -k copy -o left.npy", "fsync:1", "note: .*left.npy.part was left .*"),
     ("x.npy -k copy -o left.npy", "rename:2", "note: .*left.npy is of a run that did not live .*"),
 )
@@ -158,6 +159,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         cudist("random:shape=10x4", "-q", "-k", "copy", "-o", "x.npy")
+        with open("big.npy", "wb") as f:
+            f.write(npy("<f4", (2, 2), struct.pack("<4f", 1, 1e5, float("inf"), -65520)))
         with open("nan.npy", "wb") as f:
             f.write(npy("<f4", (3, 2), b"\0\0\xc8\x42\0\0\x80\x7f" + b"\0\0\xc8\xc3" + bytes(4) + b"\0\0\xc0\x7f" + bytes(4)))
         for name, shape in (("w54", "5x4"), ("w57", "5x7"), ("v5", "5")):

@@ -92,8 +92,11 @@ static uint64_t convert(enum cud_type from, enum cud_type to, uint64_t u, struct
     const long double v = value_of(from, u);
     if (from == to)
         return u;
-    if (form_of(to, &f))
-        return float_bits(v, f, cud_type_bytes(to));
+    if (form_of(to, &f)) {
+        const uint64_t bits = float_bits(v, f, cud_type_bytes(to));
+        lost->saturated += isfinite(v) && isinf(float_value(bits, f, cud_type_bytes(to)));
+        return bits;
+    }
     if (to != CUD_BOOL)
         return int_bits(v, to, lost);
     lost->nan_to_zero += isnan(v) != 0;
