@@ -164,10 +164,12 @@ static struct sizes sizes_of(const struct cud_program *p, bool shared, uint64_t 
     const enum cud_type wide = stats_type(p->out.type);
     s.value = needs_values(p) ? s.rows * p->cols_widest * cud_type_bytes(p->compute) : 0;
     s.wide = wide != p->out.type ? s.rows * p->cols_out * cud_type_bytes(wide) : 0;
-    const uint64_t batch = p->batch ? cud_min64(p->batch, rows) : s.rows;
-    for (size_t i = 0; i < p->steps; i++)
-        if (p->step[i].kernel->work_bytes)
-            s.work = cud_max64(s.work, p->step[i].kernel->work_bytes(&p->step[i].facts, batch));
+    for (size_t i = 0; i < p->steps; i++) {
+        const struct cud_step *const step = &p->step[i];
+        const bool batches = step->kernel->kind == CUD_BATCHES;
+        if (step->kernel->work_bytes)
+            s.work = cud_max64(s.work, step->kernel->work_bytes(&step->facts, batches ? cud_min64(p->batch, rows) : s.rows));
+    }
     if (p->vendor && !shared)
         s.work = cud_max64(s.work, CUD_GEMM_WORK);
     const uint64_t leaves = shared ? 0 : cud_program_leaves(p, unit_rows, rows);
