@@ -16,6 +16,8 @@
  *   JOIN()                waits for all lanes: between writing something shared and reading it in another lane
  *   ONCE()                one lane only
  *   ROW_SUM(p, n)         the sum of p[0..n) as a double, in one fixed order (below); JOINs first; ROWS only
+ *   ROW_SUM_BY(f, n)      the same of f(0), ..., f(n - 1), a function that gives doubles
+ *   ROW_GREATEST(k, f, n)  the greatest of the integers f(0), ..., f(n - 1), and of k, the least there is; JOINs first; ROWS only
  *   ROW_MOST(p, n)        the greatest of p[0..n) that is not NaN, -inf if none; JOINs first; ROWS only
  *
  * Within TILES only:
@@ -35,6 +37,12 @@
  *     PLUS(a, b)                a + b, of doubles, by the machine's other units: faster where sums are many
  *     IF_LESS(a, b, x, y)       a < b ? x : y
  *     MAGNITUDE(a)              a without its sign.  Also of one T
+ *
+ * What is done to many elements one operation after the other, as in expr.cu (no lanes share anything there):
+ *
+ *   STRIPS(at, m, n)      strips of m <= STRIP neighbouring elements, at is the first: as many as stay in the first cache, on a
+ *                         GPU one for each lane;  STRIP_ARRAY(T, a, k) an array of k strips
+ *   EACH_IN_CHUNK(l)      a strip's arrays are whole chunks of CHUNK elements: a loop over one
  *
  * Anywhere: UNROLL before a loop of few turns, BITS(x) and FROM_BITS<T>(u) (a float's bits as an integer and back), QUIET(x) (x;
  * the one quiet NaN for a NaN).  On the host: INDEX_MAX(type), the last of the whole numbers from 0 on that this type has

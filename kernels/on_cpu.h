@@ -16,6 +16,7 @@
 #endif
 #define KERNEL static void
 #define HELPER static inline __attribute__((always_inline))
+#define HELPER_CALLED static               /* a long one: not inline */
 #define HELPER_BOTH HELPER                /* called by launch functions too */
 #define HELPER_OF inline __attribute__((always_inline))      /* specialisations and members */
 
@@ -52,6 +53,13 @@
 #define PRIVATE(T, a, n) alignas(64) T a[(n) * LANES]
 #define MINE(a, i, l) ((a) + (i) * LANES + (l))
 #define TOTAL(v) (v)
+
+#define STRIP 1024
+#define STRIPS(at, m, n) for (size_t at##_k = 0, at##_n = (n); at##_k < at##_n; at##_k += STRIP) \
+    if (const size_t at = CUD_AT(at##_k, CEIL_DIV(at##_n, STRIP) * STRIP, STRIP), m = at##_n - at < STRIP ? at##_n - at : STRIP; true)
+#define STRIP_ARRAY(T, a, n) alignas(64) T a[(n) * STRIP]
+#define CHUNK 64
+#define EACH_IN_CHUNK(l) EACH(l, CHUNK)
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -267,6 +275,44 @@ template <class T> HELPER T ROW_MOST(const T *p, size_t n)
     for (; c < n; c++)
         most = GREATER(p[c], most);
     return most;
+}
+
+template <class F> HELPER double cud_piece_sum_by(F f, size_t at, size_t n)
+{
+    double s[ROW_LANES] = {};
+    size_t c = 0;
+    for (; c + ROW_LANES <= n; c += ROW_LANES)
+        for (int l = 0; l < ROW_LANES; l++)
+            s[l] += f(at + c + l);
+    for (int l = 0; c + l < n; l++)
+        s[l] += f(at + c + l);
+    for (int half = ROW_LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            s[l] += s[l + half];
+    return s[0];
+}
+template <class F> HELPER double ROW_SUM_BY(F f, size_t n)
+{
+    double a[ROW_PIECES] = {};
+    if (n < ROW_LANES) {
+        for (size_t c = 0; c < n; c++)
+            a[0] += f(c);
+        return a[0];
+    }
+    if (n <= ROW_PIECE)
+        return cud_piece_sum_by(f, 0, n);
+    for (size_t i = 0; i * ROW_PIECE < n; i++)
+        a[i % ROW_PIECES] += cud_piece_sum_by(f, i * ROW_PIECE, n - i * ROW_PIECE < ROW_PIECE ? n - i * ROW_PIECE : ROW_PIECE);
+    for (int half = ROW_PIECES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            a[l] += a[l + half];
+    return a[0];
+}
+template <class K, class F> HELPER K ROW_GREATEST(K least, F f, size_t n)
+{
+    for (size_t c = 0; c < n; c++)
+        least = GREATER(f(c), least);
+    return least;
 }
 
 #define LAUNCH_EACH(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)

@@ -3,6 +3,7 @@
 
 #define KERNEL static __global__ void
 #define HELPER static __device__ __forceinline__
+#define HELPER_CALLED static __device__ __noinline__
 #define HELPER_BOTH static __host__ __device__ __forceinline__
 #define HELPER_OF __device__ __forceinline__
 
@@ -33,7 +34,14 @@ enum { cud_team = LANES };
 #define PRIVATE(T, a, n) T a[n]
 #define MINE(a, i, l) ((a) + (i))
 #define TOTAL(v) cud_total(v)
-#define ROW_SUM(p, n) cud_row_sum(p, n, cud_team)
+#define STRIP 1
+#define STRIPS(at, m, n) EACH(at, n) if (const size_t m = 1; true)
+#define STRIP_ARRAY(T, a, n) T a[n]
+#define CHUNK 1
+#define EACH_IN_CHUNK(l) if (const size_t l = 0; true)
+#define ROW_SUM(p, n) cud_row_sum([=](size_t cud_c) { return (double)(p)[cud_c]; }, n, cud_team)
+#define ROW_SUM_BY(f, n) cud_row_sum(f, n, cud_team)
+#define ROW_GREATEST(least, f, n) cud_row_greatest(least, f, n, cud_team)
 #define ROW_MOST(p, n) cud_row_most(p, n, cud_team)
 
 HELPER_BOTH unsigned cud_team_of(size_t cols)
@@ -160,27 +168,27 @@ HELPER double cud_warp_sum(double s)
         s += __shfl_down_sync(0xffffffff, s, half);
     return s;
 }
-template <class T> HELPER double cud_lane_sum(const T *p, size_t n)
+template <class F> HELPER double cud_lane_sum(F f, size_t at, size_t n)
 {
     double s = 0;
     for (size_t c = threadIdx.x % ROW_LANES; c < n; c += ROW_LANES)
-        s += p[c];
+        s += f(at + c);
     return s;
 }
-template <class T> HELPER double cud_row_sum(const T *p, size_t n, unsigned team)
+template <class F> HELPER double cud_row_sum(F f, size_t n, unsigned team)
 {
     __shared__ double part[ROW_PIECES];
     double s = 0;
     cud_join(team);
     if (team == 1) {
         for (size_t c = 0; c < n; c++)
-            s += p[c];
+            s += f(c);
         return s;
     }
     if (team == ROW_LANES)
-        return __shfl_sync(0xffffffff, cud_warp_sum(cud_lane_sum(p, n)), 0);
+        return __shfl_sync(0xffffffff, cud_warp_sum(cud_lane_sum(f, 0, n)), 0);
     for (size_t i = threadIdx.x / ROW_LANES * ROW_PIECE; i < n; i += ROW_PIECES * ROW_PIECE)
-        s += cud_warp_sum(cud_lane_sum(p + i, n - i < ROW_PIECE ? n - i : ROW_PIECE));
+        s += cud_warp_sum(cud_lane_sum(f, i, n - i < ROW_PIECE ? n - i : ROW_PIECE));
     if (threadIdx.x % ROW_LANES == 0)
         part[threadIdx.x / ROW_LANES] = s;
     for (int half = ROW_PIECES / 2; half > 0; half /= 2) {
@@ -191,13 +199,12 @@ template <class T> HELPER double cud_row_sum(const T *p, size_t n, unsigned team
     __syncthreads();
     return part[0];                         /* the next row begins with a barrier */
 }
-template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
+template <class K, class F> HELPER K cud_row_greatest(K most, F f, size_t n, unsigned team)
 {
-    __shared__ T part[ROW_PIECES];
-    T most = -(T)HUGE_VAL;
+    __shared__ K part[ROW_PIECES];
     cud_join(team);
     for (size_t c = threadIdx.x % team; c < n; c += team)
-        most = GREATER(p[c], most);
+        most = GREATER(f(c), most);
     if (team == 1)
         return most;
     for (int half = ROW_LANES / 2; half > 0; half /= 2)
@@ -210,6 +217,10 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
     for (int w = 0; w < ROW_PIECES; w++)
         most = GREATER(part[w], most);
     return most;
+}
+template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
+{
+    return cud_row_greatest(-(T)HUGE_VAL, [=](size_t c) { return p[c]; }, n, team);
 }
 
 /* A grid no larger than this: a block takes several tiles where there are more. */

@@ -1,4 +1,5 @@
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "cudist/err.h"
@@ -34,4 +35,27 @@ void cud_err_at(struct cud_err *err, const char *format, ...)
     snprintf(line + n, sizeof line - (size_t)n, ": %s", err->text);
     cud_text_fit(cud_text_clean(line), sizeof err->text - HOST_ROOM);
     memcpy(err->text, line, strlen(line) + 1);
+}
+
+static bool starts_character(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+
+void cud_err_point(struct cud_err *err, const char *text, size_t at)
+{
+    static const char dots[] = "...";
+    const size_t room = sizeof err->shown - sizeof dots, before = 60;
+    size_t from = at, n = 0;
+    while (from > 0 && text[from - 1] != '\n' && (at - from < before || !starts_character(text[from])))
+        from--;
+    const bool cut = from > 0 && text[from - 1] != '\n';
+    while (text[from + n] && text[from + n] != '\n' && n < room)
+        n++;
+    while (n > 0 && !starts_character(text[from + n]))
+        n--;
+    snprintf(err->shown, sizeof err->shown, "%s%.*s", cut ? dots : "", (int)n, text + from);
+    err->caret = cut ? (int)strlen(dots) : 0;
+    for (size_t k = from; k < at; k++)
+        err->caret += starts_character(text[k]);
+    for (char *c = err->shown; *c; c++)
+        *c = *c > 0 && *c < ' ' ? ' ' : *c;             /* tabs and the like are blanks in expressions */
+    cud_text_clean(err->shown);
 }

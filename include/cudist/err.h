@@ -5,6 +5,8 @@
 #ifndef CUDIST_ERR_H
 #define CUDIST_ERR_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,6 +28,8 @@ struct cud_err {
     int rank;             /* who said it; set by cud_rank_agree */
     char where[48];       /* file:line of the source, shown with -v -v */
     char text[976];       /* one line, no newline: what, where, what to do */
+    char shown[100];      /* part of what the user wrote, if the error is at a place in it; else "" */
+    int caret;            /* how many characters of shown stand before that place */
 };
 
 /* Writes the error unless one is there already (the first cause is kept).  Returns err->status. */
@@ -34,6 +38,8 @@ enum cud_status cud_fail(struct cud_err *err, const char *file, int line, enum c
 
 /* Puts where it happened in front of an error that is passed on: "rows 0 to 99: ...".  Nothing if there is none. */
 void cud_err_at(struct cud_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The error is about what stands at text[at]: shown is its line, or the part of a long line that is near. */
+void cud_err_point(struct cud_err *err, const char *text, size_t at);
 
 /* return FAIL(err, CUD_EINPUT, "%s: no such kernel", name); */
 #define FAIL(err, ...) cud_fail((err), __FILE__, __LINE__, __VA_ARGS__)

@@ -46,12 +46,13 @@ struct cud_gemm {
 struct cud_call {
     const void *in[1 + CUD_ARRAYS_MAX];    /* device pointers: in[0] the rows, in[1 + i] the step's array i or NULL */
     void *out[2];                          /* out[0] may be in[0] where the kernel says .in_place */
-    size_t dim[5];                         /* steps: rows, columns in, columns out; others: see the file */
+    size_t dim[5];                         /* steps: rows, columns in, columns out, first row; others: see the file */
     double param[CUD_PARAMS_MAX];          /* in the order of cud_kernel.param */
     enum cud_type type;                    /* steps: f32 or f64, of in[0] and out[0] */
     enum cud_type type2;                   /* convert: the type to make */
     bool warm;                             /* a GPU only loads what it would launch; vendor's libraries do their work */
     const char *step;                      /* for messages: "step 2 (softmax)"; NULL: the launch is no step of the user's */
+    const void *code;                      /* a device pointer: the step's program (expr) */
     const struct cud_gemm *gemm;           /* NULL: the kernel multiplies by itself */
     void *work;                            /* cud_kernel.work_bytes of it; CUD_GEMM_WORK for gemm where memory is not shared */
     void *stream;                          /* cudaStream_t on cuda, NULL on the CPU */
