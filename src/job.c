@@ -68,8 +68,12 @@ enum cud_status cud_option_give(struct cud_reading *r, const struct cud_option *
     r->since[o->many] = r->place;
     if (o->action != CUD_RUN)
         r->job->action = o->action;
-    if (o->set && o->set(o, value, r->job, &why) != CUD_OK)
-        return FAIL(err, (enum cud_status)why.status, "%s: %s", said, why.text);
+    if (o->set && o->set(o, value, r->job, &why) != CUD_OK) {
+        cud_err_at(&why, "%s", said);
+        if (err->status == CUD_OK)
+            *err = why;
+        return (enum cud_status)err->status;
+    }
     return note(r->job, o, value, origin, err);
 }
 
@@ -174,7 +178,8 @@ static enum cud_status next_value(struct walk *w, const struct cud_option *o, co
     const char *next = w->at + 1 < w->argc ? w->argv[w->at + 1] : NULL;
     if (!next)
         return FAIL(err, CUD_EUSAGE, "--%s needs a value: --%s %s", o->name, o->name, o->value);
-    if (next[0] == '-' && next[1] && next[1] != '.' && !isdigit((unsigned char)next[1])) {
+    const bool signs = strcmp(o->name, "expr") == 0;   /* -x and -exp(x) are expressions */
+    if (next[0] == '-' && next[1] && next[1] != '.' && !isdigit((unsigned char)next[1]) && !signs) {
         cud_text_shown(next, shown);
         return FAIL(err, CUD_EUSAGE, "--%s needs a value, but '%s' follows (if that is the value, write --%s=%s)", o->name,
                     shown, o->name, shown);

@@ -34,6 +34,7 @@ static const char tail[] =
     "                                       random.out.npy and random.out.npy.json\n"
     "  mpirun -np 4 cudist in.npy -k scale:factor=0.5 -o half.npy\n"
     "  cudist in.npy -k affine:scale=2,shift=-1 -k relu       two steps, one output\n"
+    "  cudist in.npy -e 'x > 0 ? x : 0.01*x' -o leaky.npy     a step in C\n"
     "  cudist --dtype u8 --shape 10000x784 images.bin -k scale:factor=0.5 -o i.npy\n"
     "  cudist in.npy -k softmax -o none                       statistics only\n"
     "\n"
@@ -185,6 +186,16 @@ static const char *in_effect(const struct cud_job *job, const struct cud_option 
     return NULL;
 }
 
+/* Their order matters, whichever option they were given by. */
+static void show_steps(const struct cud_job *job, FILE *to)
+{
+    for (size_t i = 0; i < job->settings; i++) {
+        const struct cud_option *const o = cud_option_named(job->setting[i].option, CUD_IN_ANY);
+        if (o->many == CUD_ALL_STEPS)
+            show_line(to, o, job->setting[i].value, job->setting[i].origin);
+    }
+}
+
 static void show_option(const struct cud_job *job, const struct cud_option *o, FILE *to)
 {
     const char *value = in_effect(job, o), *origin = NULL;
@@ -194,7 +205,7 @@ static void show_option(const struct cud_job *job, const struct cud_option *o, F
         if (s->option != o->name)
             continue;
         origin = s->origin;
-        if (!value)
+        if (!value && o->many != CUD_ALL_STEPS)
             show_line(to, o, o->many == CUD_ALL_INPUTS ? job->input[input++] : s->value, origin);
     }
     if (!value && !origin)
@@ -208,6 +219,7 @@ static void show_option(const struct cud_job *job, const struct cud_option *o, F
 void cud_job_show(const struct cud_job *job, FILE *to)
 {
     const struct cud_option *o;
+    show_steps(job, to);
     for (size_t i = 0; (o = cud_option_at(i)); i++)
         if (o->action == CUD_RUN)
             show_option(job, o, to);

@@ -63,6 +63,8 @@ static void complain(const struct cud_job *job, const struct cud_err *err, int c
         cud_say(rank, "%s (%s)", err->text, err->where);
     else
         cud_say(rank, "%s", err->text);
+    if (*err->shown)
+        cud_say_place(err->shown, err->caret);
 }
 
 static bool needs_ranks(const struct cud_job *job)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "expr.h"
 #include "registry.h"
 #include "value.h"
 
@@ -96,6 +97,14 @@ SETTER(set_step)
         return FAIL(err, CUD_EFAILED, "no memory for its value");
     job->step[job->steps++] = step;
     return CUD_OK;
+}
+
+SETTER(set_expr)                           /* what depends on the input's type and shape is checked when they are known */
+{
+    struct cud_expr *e = NULL;
+    enum cud_status status = cud_expr_parse(value, &e, err);
+    cud_expr_free(e);
+    return status == CUD_OK ? set_step(o, value, job, err) : status;
 }
 
 static enum cud_status find_type(const char *value, enum cud_type *type, struct cud_err *err)
@@ -205,6 +214,8 @@ SETTER(set_quiet)
 static const struct cud_option table[] = {
     {"kernel", 'k', "NAME[:P=V,...]", NULL, CUD_GROUP_STEPS, EVERYWHERE, CUD_ALL_STEPS, CUD_RUN, NULL, AT(step), set_step,
      "a built-in kernel (--list-kernels) and its parameters; no step and no job: scale:factor=2"},
+    {"expr", 'e', "EXPR", NULL, CUD_GROUP_STEPS, EVERYWHERE, CUD_ALL_STEPS, CUD_RUN, NULL, AT(step), set_expr,
+     "an expression of the element x, in C: 'x > 0 ? x : 0.01*x', 'x - row_mean', 'x[0]*x[1], x[2]'"},
 
     {"input", 0, "PATH", NULL, CUD_GROUP_INPUT, CUD_IN_FILE, CUD_ALL_INPUTS, CUD_RUN, NULL, AT(input), set_input,
      "in a job file only: one INPUT (again for more)"},

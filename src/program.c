@@ -19,6 +19,8 @@ struct cud_loaded {
     const struct cud_kernel *convert, *stats, **kernel;   /* kernel[i]: of step i */
     char (*label)[LABEL];                  /* label[i]: what messages call step i */
     void *(*array)[CUD_ARRAYS_MAX];        /* array[i]: device copies of step i's */
+    void **code;                           /* code[i]: of step i's program */
+    const struct cud_kernel *rowfacts;
     const struct cud_gemm *gemm;
 };
 
@@ -40,19 +42,15 @@ uint64_t cud_program_leaves(const struct cud_program *p, uint64_t unit_rows, uin
 
 /* ---- loading */
 
-static enum cud_status load_array(const struct cud_loaded *l, const struct cud_step *s, size_t i, void **device, struct cud_err *err)
+/* A device copy. */
+static enum cud_status load(const struct cud_loaded *l, const void *host, size_t bytes, void **device, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_stream *stream = NULL;
     void *p = NULL;
-    uint64_t bytes = 0;
-    if (!s->array[i])
-        return CUD_OK;
-    if (!cud_shape_bytes(&s->facts.array[i], cud_type_bytes(s->facts.type), &bytes))
-        return FAIL(err, CUD_EINPUT, "step '%s': an array has more than 2^63 bytes", s->text);
     TRY(l->device->alloc(l->dev, CUD_ON_DEVICE, bytes, &p, err));
     TRY(l->device->stream(l->dev, 0, &stream, err));
-    TRY(l->device->put(stream, p, s->array[i], bytes, err));
+    TRY(l->device->put(stream, p, host, bytes, err));
     TRY(l->device->wait(stream, err));
     *device = p;
     p = NULL;
@@ -60,6 +58,16 @@ done:
     l->device->stream_free(stream);
     l->device->free(l->dev, CUD_ON_DEVICE, p);
     return status;
+}
+
+static enum cud_status load_array(const struct cud_loaded *l, const struct cud_step *s, size_t i, void **device, struct cud_err *err)
+{
+    uint64_t bytes = 0;
+    if (!s->array[i])
+        return CUD_OK;
+    if (!cud_shape_bytes(&s->facts.array[i], cud_type_bytes(s->facts.type), &bytes))
+        return FAIL(err, CUD_EINPUT, "step '%s': an array has more than 2^63 bytes", s->text);
+    return load(l, s->array[i], bytes, device, err);
 }
 
 static enum cud_status find_kernel(const struct cud_loaded *l, const char *name, const struct cud_kernel **kernel, struct cud_err *err)
@@ -78,29 +86,39 @@ uint64_t cud_program_bytes(const struct cud_program *p)
     return all;
 }
 
+static enum cud_status load_step(struct cud_loaded *l, size_t i, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_step *const s = &l->program->step[i];
+    char shown[CUD_TEXT_SHOWN];
+    snprintf(l->label[i], sizeof l->label[i], "step %zu (%s)", i + 1, cud_text_shown(s->text, shown));
+    TRY(find_kernel(l, s->kernel->name, &l->kernel[i], err));
+    for (size_t k = 0; k < s->arrays; k++)
+        TRY(load_array(l, s, k, &l->array[i][k], err));
+    if (s->code.program)
+        TRY(load(l, s->code.program, s->code.program_bytes, &l->code[i], err));
+done:
+    cud_err_at(err, "%s", l->label[i]);
+    return status;
+}
+
 enum cud_status cud_program_load(const struct cud_program *program, const struct cud_device *device, struct cud_dev *dev,
                                  struct cud_loaded **loaded, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     struct cud_loaded *l = calloc(1, sizeof *l);
     if (!l || !(l->kernel = calloc(program->steps + 1, sizeof *l->kernel)) ||
-        !(l->label = calloc(program->steps + 1, sizeof *l->label)) || !(l->array = calloc(program->steps + 1, sizeof *l->array)))
+        !(l->label = calloc(program->steps + 1, sizeof *l->label)) || !(l->array = calloc(program->steps + 1, sizeof *l->array)) ||
+        !(l->code = calloc(program->steps + 1, sizeof *l->code)))
         TRY(FAIL(err, CUD_EFAILED, "no memory to load %zu steps", program->steps));
     l->program = program;
     l->device = device;
     l->dev = dev;
     TRY(find_kernel(l, "convert", &l->convert, err));
     TRY(find_kernel(l, "stats", &l->stats, err));
-    for (size_t i = 0; i < program->steps; i++) {
-        char shown[CUD_TEXT_SHOWN];
-        snprintf(l->label[i], sizeof l->label[i], "step %zu (%s)", i + 1, cud_text_shown(program->step[i].text, shown));
-        TRY(find_kernel(l, program->step[i].kernel->name, &l->kernel[i], err));
-        for (size_t k = 0; k < program->step[i].arrays; k++)
-            if ((status = load_array(l, &program->step[i], k, &l->array[i][k], err)) != CUD_OK) {
-                cud_err_at(err, "%s", l->label[i]);
-                goto done;
-            }
-    }
+    TRY(find_kernel(l, "rowfacts", &l->rowfacts, err));
+    for (size_t i = 0; i < program->steps; i++)
+        TRY(load_step(l, i, err));
     char why[200];
     const char *const libs = getenv("CUDIST_LIBS");
     l->gemm = program->vendor && !(libs && strcmp(libs, "own") == 0) ? device->gemm(dev, why) : NULL;
@@ -115,9 +133,12 @@ void cud_loaded_free(struct cud_loaded *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; l->array && l->program && i < l->program->steps; i++)
+    for (size_t i = 0; l->code && l->program && i < l->program->steps; i++) {
         for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
             l->device->free(l->dev, CUD_ON_DEVICE, l->array[i][k]);
+        l->device->free(l->dev, CUD_ON_DEVICE, l->code[i]);
+    }
+    free(l->code);
     free(l->array);
     free(l->label);
     free(l->kernel);
@@ -139,8 +160,6 @@ static enum cud_type stats_type(enum cud_type t)
 static bool converts_in(const struct cud_program *p) { return p->steps && (p->in.type != p->compute || p->in.swapped); }
 static bool converts_out(const struct cud_program *p) { return p->steps ? p->out.type != p->compute : p->out.type != p->in.type || p->in.swapped; }
 
-static bool step_in_place(const struct cud_kernel *k) { return k->in_place || k->kind == CUD_MAP; }
-
 /* One step that neither needs its values converted takes them from `in` to `out`; all else goes by way of the buffers. */
 static bool needs_values(const struct cud_program *p) { return p->steps && (p->steps > 1 || converts_in(p) || converts_out(p)); }
 
@@ -149,7 +168,7 @@ bool cud_program_passes(const struct cud_program *p) { return p->steps == 0 && !
 bool cud_program_in_place(const struct cud_program *p)
 {
     return p->cols_in * cud_type_bytes(p->in.type) == p->cols_out * cud_type_bytes(p->out.type) &&
-           (p->steps != 1 || needs_values(p) || step_in_place(p->step[0].kernel));
+           (p->steps != 1 || needs_values(p) || p->step[0].in_place);
 }
 
 struct sizes { uint64_t rows, value, wide, work, leaf, lost; };   /* rows: of a piece; bytes */
@@ -246,27 +265,40 @@ static enum cud_status convert(const struct run *r, enum cud_type from, bool swa
     return r->l->device->launch(r->stream, r->l->convert, &c, err);
 }
 
+/* What an expression wants to know of its rows goes to work. */
+static enum cud_status launch_rowfacts(const struct run *r, const struct cud_step *step, const struct cud_call *of, struct cud_err *err)
+{
+    const struct cud_call c = {.in = {of->in[0]}, .out = {r->s->work}, .dim = {of->dim[0], of->dim[1]}, .param = {step->code.facts},
+                               .type = of->type, .warm = r->warm, .step = of->step};
+    return r->l->device->launch(r->stream, r->l->rowfacts, &c, err);
+}
+
 /* Step i, on rows of the piece from row `at`. */
 static enum cud_status launch_step(const struct run *r, size_t i, uint64_t at, uint64_t rows, const char *src, char *dst,
                                    struct cud_err *err)
 {
+    enum cud_status status = CUD_OK;
     const struct cud_step *const step = &r->l->program->step[i];
     const bool flat = r->l->program->flat;
     const uint64_t cols = flat ? 1 : step->facts.cols, cols_out = flat ? 1 : step->cols_out;
     const size_t elem = cud_type_bytes(step->facts.type);
-    struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out},
-                         .type = step->facts.type, .warm = r->warm, .step = r->l->label[i], .gemm = r->l->gemm, .work = r->s->work};
+    struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out, r->piece.row0 + at},
+                         .type = step->facts.type, .warm = r->warm, .step = r->l->label[i], .code = r->l->code[i], .gemm = r->l->gemm, .work = r->s->work};
     for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
         c.in[1 + k] = r->l->array[i][k];
     memcpy(c.param, step->facts.param, sizeof c.param);
-    return r->l->device->launch(r->stream, r->l->kernel[i], &c, err);
+    if (step->code.facts)
+        TRY(launch_rowfacts(r, step, &c, err));
+    TRY(r->l->device->launch(r->stream, r->l->kernel[i], &c, err));
+done:
+    return status;
 }
 
 /* A step that sees batches gets one batch a call. */
 static enum cud_status step(const struct run *r, size_t i, const void *src, void *dst, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    const uint64_t batch = r->l->kernel[i]->kind == CUD_BATCHES ? r->s->unit_rows : r->piece.rows;
+    const uint64_t batch = r->l->program->step[i].kind == CUD_BATCHES ? r->s->unit_rows : r->piece.rows;
     for (uint64_t at = 0; at < r->piece.rows; at += batch)
         TRY(launch_step(r, i, at, cud_min64(batch, r->piece.rows - at), src, dst, err));
 done:
@@ -278,7 +310,7 @@ done:
 static void *place_for(const struct run *r, size_t i, const void *src)
 {
     const struct cud_program *const p = r->l->program;
-    const bool in_place = step_in_place(r->l->kernel[i]);
+    const bool in_place = p->step[i].in_place;
     void *const here = r->s->value[src == r->s->value[1]], *const other = r->s->value[src == r->s->value[0]];
     if (i + 1 == p->steps && !converts_out(p) && (src != r->piece.out || in_place))
         return r->piece.out;

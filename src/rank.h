@@ -94,5 +94,7 @@ void cud_say(int rank, const char *format, ...) __attribute__((format(printf, 2,
 /* What is no error ("note: ...", "warning: ..."): the same, unless -q said quiet. */
 void cud_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cud_note_quiet(bool quiet);           /* once, before ranks' threads start */
+/* Two more lines, indented: what the user wrote, and a caret under the place that the line is about (struct cud_err). */
+void cud_say_place(const char *shown, int caret);
 
 #endif

@@ -51,3 +51,10 @@ void cud_note(const char *format, ...)
         say(-1, format, args);
     va_end(args);
 }
+
+void cud_say_place(const char *shown, int caret)
+{
+    char lines[512];
+    const int n = snprintf(lines, sizeof lines, "    %s\n    %*s^\n", shown, caret, "");
+    cud_line_write(lines, n < (int)sizeof lines ? (size_t)n : sizeof lines - 1);
+}

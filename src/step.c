@@ -6,6 +6,7 @@
 #include "params.h"
 #include "registry.h"
 #include "step.h"
+#include "text.h"
 #include "value.h"
 
 #define BATCH_DEFAULT 1024                 /* rows, when a step sees batches and --batch was not given */
@@ -155,10 +156,48 @@ static enum cud_status resolve(const struct cud_params *t, const struct cud_load
         TRY(parameter(t, loader, s, i, err));
     if (strlen(s->text) == CUD_STEP_TEXT - 1)
         return FAIL(err, CUD_EUSAGE, "step '%s': its parameters are longer than %d characters", t->name, CUD_STEP_TEXT - 1);
+    s->kind = s->kernel->kind;
+    s->in_place = s->kernel->in_place || s->kind == CUD_MAP;
     s->cols_out = s->facts.cols;
     if (s->kernel->shape && s->kernel->shape(&s->facts, &s->cols_out, &why) != CUD_OK)
         TRY(FAIL(err, (enum cud_status)why.status, "step '%s': %s", t->name, why.text));
 done:
+    return status;
+}
+
+static enum cud_status resolve_kernel(const char *text, const struct cud_loader *loader, struct cud_step *s, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    struct cud_params t = {0};
+    struct cud_err why = {0};
+    if (cud_params_parse(text, &t, &why) != CUD_OK)
+        TRY(FAIL(err, (enum cud_status)why.status, "step '%s': %s", text, why.text));
+    TRY(resolve(&t, loader, s, err));
+done:
+    cud_params_free(&t);
+    return status;
+}
+
+static enum cud_status resolve_expr(const char *text, uint64_t rows, struct cud_step *s, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_expr_array array = {s->facts.type, rows, s->facts.cols};
+    char shown[CUD_TEXT_SHOWN];
+    struct cud_expr *e = NULL;
+    s->kernel = cud_registry_kernel("cpu", "expr");
+    TRY(cud_expr_parse(text, &e, err));
+    TRY(cud_expr_compile(e, &array, &s->code, err));
+    append(s->text, "expr:");
+    if (cud_expr_text(e, s->text + strlen(s->text), CUD_STEP_TEXT - strlen(s->text)) >= CUD_STEP_TEXT - strlen("expr:"))
+        TRY(FAIL(err, CUD_EUSAGE, "an expression whose numbers have more than %d characters: make it two", CUD_STEP_TEXT));
+    s->kind = s->code.flat ? CUD_MAP : CUD_ROWS;
+    s->in_place = s->code.in_place;
+    s->cols_out = s->code.cols;
+    s->facts.param[0] = s->code.by_row;
+    s->facts.param[1] = s->code.facts;
+done:
+    cud_err_at(err, "step '%s'", cud_text_shown(text, shown));
+    cud_expr_free(e);
     return status;
 }
 
@@ -168,18 +207,14 @@ static enum cud_status add_step(const struct cud_job_step *wanted, const struct 
                                 struct cud_program *p, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
-    struct cud_params t = {0};
-    struct cud_err why = {0};
-    struct cud_step *const s = &p->step[p->steps];
-    if (cud_params_parse(wanted->text, &t, &why) != CUD_OK)
-        TRY(FAIL(err, (enum cud_status)why.status, "step '%s': %s", wanted->text, why.text));
+    struct cud_step *const s = &p->step[p->steps++];
     s->facts = (struct cud_step_facts){.type = p->compute, .cols = cols};
-    p->steps++;                            /* from here on free takes care of it */
-    TRY(resolve(&t, loader, s, err));
-    if (strcmp(s->kernel->name, "copy") == 0)
+    if (wanted->kind == 'e')
+        status = resolve_expr(wanted->text, cud_shape_rows(&p->in.shape), s, err);
+    else
+        status = resolve_kernel(wanted->text, loader, s, err);
+    if (status == CUD_OK && strcmp(s->kernel->name, "copy") == 0)
         p->steps--;                        /* values pass untouched, whatever their type: no step does that best */
-done:
-    cud_params_free(&t);
     return status;
 }
 
@@ -211,8 +246,8 @@ static void measure(const struct cud_job *job, struct cud_program *p, uint64_t c
     p->flat = true;
     bool batches = false;
     for (size_t i = 0; i < p->steps; i++) {
-        p->flat &= p->step[i].kernel->kind == CUD_MAP;
-        batches |= p->step[i].kernel->kind == CUD_BATCHES;
+        p->flat &= p->step[i].kind == CUD_MAP;
+        batches |= p->step[i].kind == CUD_BATCHES;
     }
     p->vendor = batches;
     if (batches)
@@ -263,11 +298,13 @@ done:
 
 void cud_program_free(struct cud_program *program)
 {
-    for (size_t i = 0; i < program->steps; i++)
+    for (size_t i = 0; i < program->steps; i++) {
         for (size_t k = 0; k < CUD_ARRAYS_MAX; k++) {
             free(program->step[i].array[k]);
             free(program->step[i].array_path[k]);
         }
+        cud_expr_code_free(&program->step[i].code);
+    }
     free(program->step);
     *program = (struct cud_program){0};
 }

@@ -3,18 +3,22 @@
 #define CUD_STEP_H
 
 #include "cudist/device.h"
+#include "expr.h"
 #include "job.h"
 
-#define CUD_STEP_TEXT 5120                 /* a path and more */
+#define CUD_STEP_TEXT 24576                /* a path and more; the longest expression, with numbers at full length */
 
 struct cud_step {
     const struct cud_kernel *kernel;       /* as compiled for the CPU; a machine's own is looked up by name */
+    enum cud_kernel_kind kind;             /* the kernel's, or what an expression is */
+    bool in_place;                         /* out may be in */
     char text[CUD_STEP_TEXT];              /* canonical: every parameter in order, shortest numbers: "scale:factor=2" */
     struct cud_step_facts facts;
     uint64_t cols_out;
     size_t arrays;                         /* array parameters of the kernel, and such as may be arrays, given or not */
     void *array[CUD_ARRAYS_MAX];           /* host copies, owned; NULL: not given */
     char *array_path[CUD_ARRAYS_MAX];      /* where they came from, owned */
+    struct cud_expr_code code;             /* of an expression */
 };
 
 struct cud_program {

@@ -90,6 +90,10 @@ def cases():
     yield "sum of long rows", ["-k", "sum", npy("f.npy", "f8", (29, 4500))]
     yield "dense", ["-k", f"dense:weights={w},bias={b},activation=relu", "-b", "100", a]
     yield "dense, tanh", ["-k", f"dense:weights={w},activation=tanh", "-b", "333", a]
+    yield "expressions", ["-e", "x > 0 ? x : 0.01*exp(x) - i % 7", "-e", "x - row_mean",
+                          "-e", "x[0]*x[1], row_std, row, x[(int)x[2]]", a]
+    yield "expression, f64", ["-e", "sin(x) * row_max - pow(abs(x), 1.5) / ncols", d]
+    yield "expression and batches", ["-e", "x - row_min", "-k", f"dense:weights={w}", "-e", "row_sum + x[10]", "-b", "100", a]
     yield "no rows", ["-k", "scale", npy("none.npy", "f4", (0, 16))]
     for kind, code in ("f4", "f"), ("f8", "d"), ("i8", "q"):        # leaves whose first pivot suits them badly
         first, rest = (10 ** 17, -3) if code == "q" else (1e8, 3.7e-6)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Expressions: random ones against an evaluator of the test's own (expr_oracle.py), the table of docs/expressions.md, and the
 functions against Python's, in every build of the kernels."""
-import math, os, random, re, struct, subprocess, sys
+import math, os, random, re, struct, subprocess, sys, tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from expr_oracle import INF, Evaluator, Machine, Maker, Writer, random_array, uses
-from whole import BESIDE, SET, done, ok
+from whole import BESIDE, CUDIST, SET, done, ok, run
 
 R = random.Random(11)
 ROUNDS = {"short": 300, "usual": 1500, "long": 10000}[SET]
@@ -128,7 +128,27 @@ def test_functions():
             ok(len(pairs) > 20 and not bad and "differs" not in line, f"{name} of {'f32' if single else 'f64'}", bad[:5] or line[:200])
 
 
+# ---- the whole program
+
+def test_errors():
+    with tempfile.TemporaryDirectory() as folder:
+        cases = ((["-e", "x - row_meen"], ["    x - row_meen", "        ^"]),
+                 (["-k", "relu", "-e", "x[2], x[9]"], ["    x[2], x[9]", "          ^"]),
+                 (["-e", "x * 1e39"], ["    x * 1e39", "        ^"]))
+        for words, shown in cases:
+            got = run([CUDIST, "random:shape=5x3", *words, "-o", "o.npy"], cwd=folder)
+            lines = got.stderr.splitlines()
+            ok(got.rc == 2 and len(got.lines) == 1 and lines[-2:] == shown and not os.listdir(folder), f"{words[-1]}: a line and its place", got)
+        with open(os.path.join(folder, "a.job"), "w") as f:
+            f.write("input = random:shape=5\nexpr = x +\n")
+        got = run([CUDIST, "--job", "a.job"], cwd=folder)
+        ok(got.rc == 2 and "a.job:2: " in got.lines[0] and got.stderr.splitlines()[-1] == "       ^", "in a job file, too", got)
+        got = run([CUDIST, "-q", "random:shape=5,dist=index", "-e", "-x", "-o", "o.npy"], cwd=folder)
+        ok(got.rc == 0, "what begins with a minus is an expression", got)
+
+
 test_random()
 test_docs()
+test_errors()
 test_functions()
 sys.exit(done())

@@ -172,6 +172,39 @@ def kernels():
                 ok(good, f"{text} of {t}, {libs}", result if got is None else f"{got.shape} {np.abs(got - want).max()}")
 
 
+def expressions():
+    """--expr: text, the same in NumPy of x in the type of arithmetic, and how many ulp may lie between."""
+    def of_rows(f):
+        return lambda x, t: x - f(x.astype("f8")).astype(t)[:, None]
+    table = [("2*x + 1", lambda x, t: t(2) * x + t(1), 0), ("x > 0 ? x : 0.01*x", lambda x, t: np.where(x > 0, x, t(0.01) * x), 0),
+             ("x*x - 3/x", lambda x, t: x * x - t(3) / x, 0), ("min(max(x, -1), 1)", lambda x, t: np.clip(x, t(-1), t(1)), 0),
+             ("isnan(x) || x < 1 && !(x < 0)", lambda x, t: np.isnan(x) | ((x < 1) & ~(x < 0)), 0),
+             ("floor(x) + ceil(x) * rint(x)", lambda x, t: np.floor(x) + np.ceil(x) * np.rint(x), 0),
+             ("sqrt(abs(x)) + copysign(1, x) * trunc(x)",
+              lambda x, t: np.sqrt(np.abs(x)) + np.where(np.isnan(x), t(1), np.copysign(t(1), x)) * np.trunc(x), 0),
+             ("fmod(x, 0.75)", lambda x, t: np.fmod(x, t(0.75)), 0), ("exp(x)", lambda x, t: np.exp(x.astype("f8")), 2),
+             ("i % 5 + 10*row - col", lambda x, t: np.arange(x.size).reshape(x.shape) % 5 + 10 * np.arange(len(x))[:, None] -
+              np.arange(x.shape[1]), 0),
+             ("x - x[ncols - 1]", lambda x, t: x - x[:, -1:], 0), ("x - row_min", of_rows(lambda x: x.min(1)), 0),
+             ("x - row_max", of_rows(lambda x: x.max(1)), 0),
+             ("x[0]*x[1], row, x[20]", lambda x, t: np.stack([x[:, 0] * x[:, 1], np.arange(len(x)), x[:, 20]], 1), 0)]
+    with np.errstate(all="ignore"):
+        for kind in TYPES:
+            x = values(kind, (501, 21))
+            for text, want, limit in table:
+                got, result = run(x, "-e", text)
+                t = compute(kind)
+                expect = np.asarray(want(x.astype(t), t)).astype(t)
+                expect = expect.astype("f2") if kind == "f16" else expect
+                off = ulps(got, expect) if got is not None and got.shape == expect.shape else np.inf
+                ok(off <= limit and got.dtype == expect.dtype, f"{text} of {kind}: {off:.2f} ulp", result if got is None else got)
+    x = RNG.normal(5, 3, (301, 1000))
+    for text, want in (("(x - row_mean) / row_std", (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)),
+                       ("row_sum, row_var", np.stack([x.sum(1), x.var(1)], 1))):
+        got, result = run(x, "-e", text)
+        ok(got is not None and np.allclose(got, want, 1e-12, 1e-12), text, result)
+
+
 def converted(x, to):
     """What --out-dtype means: half to even, saturated, NaN is 0; and what it counts."""
     if to == "bool":
@@ -277,6 +310,7 @@ with tempfile.TemporaryDirectory() as folder:
     each_element()
     each_row()
     no_elements()
+    expressions()
     conversions()
     statistics()
     os.chdir("/")

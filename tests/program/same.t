@@ -68,6 +68,16 @@ def jobs(folder):
     yield "rows of one element", ["-k", "softmax"], [array("col.npy", "f32", (20011, 1))]
     yield "three files", ["-k", "scale"], ["a.npy", array("a2.npy", "f32", (17,)), array("a3.npy", "f32", (70003,))]
     yield "random normal", ["-k", "exp"], ["random:shape=30011x5,dist=normal,seed=3"]
+    yield "expression", ["-e", "x > 0 ? x : 0.01*exp(x) - i % 7"], ["a.npy"]
+    yield "expression of rows", ["-e", "(x - row_mean) / row_std + row - x[3]"], ["d.npy"]
+    yield "expressions and a kernel", ["-e", "x*x", "-k", "softmax", "-e", "x[0]*x[1], row_max, row, x[30]", "-e", "-x"], ["e.npy"]
+    yield "expressions and batches", ["-e", "x - row_min"] + dense + ["-e", "row_sum + x[10]"], ["x.npy"]
+    yield "expression of i16 to u8", ["-e", "sin(x) * 100 + 100", "--out-dtype", "u8"], ["s.npy"]
+    yield "expression of i32", ["-e", "fmod(x, 1000) + nrows"], ["i32.npy"]
+    yield "one huge row, expression", ["-e", "x + i", "-e", "sqrt(x)"], ["huge.npy"]
+    yield "one huge row, facts", ["-e", "x - row_mean"], ["huge.npy"]
+    yield "no rows, expression", ["-e", "x[1] + row_max"], ["none.npy"]
+    yield "shape (), expression", ["-e", "x*x + col"], ["one.npy"]
     yield "raw with an offset", ["-k", "relu", "--dtype", "u32", "--offset", "5", "--shape", "5000"], ["raw.bin"]
 
 

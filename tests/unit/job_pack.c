@@ -7,7 +7,7 @@
 static const char *sample(const struct cud_option *o)
 {
     static const struct { const char *name, *value; } samples[] = {
-        {"kernel", "relu"}, {"input", "x.npy"}, {"dtype", "f64"}, {"shape", "3x4"}, {"offset", "4K"}, {"output", "none"},
+        {"kernel", "relu"}, {"expr", "x*2"}, {"input", "x.npy"}, {"dtype", "f64"}, {"shape", "3x4"}, {"offset", "4K"}, {"output", "none"},
         {"out-dtype", "bf16"}, {"result", "r.json"}, {"trace", "t.json"}, {"write", "root"}, {"device", "cpu"}, {"comm", "mpi"},
         {"batch", "7"}, {"window", "3M"}, {"threads", "5"}, {"timeout", "1.5"}, {"progress", "0"},
     };
