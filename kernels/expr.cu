@@ -236,8 +236,12 @@ template <class T> KERNEL expr(const char *code, whole<T> w)
 template <class T> static int launch(const struct cud_call *c)
 {
     const bool by_row = c->param[0] != 0;
-    const whole<T> w = {(const T *)c->in[0], (const T *)c->work, (T *)c->out[0], c->dim[0], c->dim[1], by_row ? c->dim[2] : 1, c->dim[3], by_row};
-    return LAUNCH_EACH(expr<T>, by_row ? w.rows : w.rows * w.cols, c, (const char *)c->code, w);
+    const size_t rows = c->dim[0], cols = c->dim[1], row0 = c->dim[3], points = by_row ? rows : rows * cols;
+    const T *const x = (const T *)c->in[0], *const fact = (const T *)c->work;
+    T *const y = (T *)c->out[0];
+    if (c->function)                       /* a kernel of src/expr_cuda.c */
+        return LAUNCH_COMPILED(points, c, x, y, fact, rows, cols, row0);
+    return LAUNCH_EACH(expr<T>, points, c, (const char *)c->code, (whole<T>{x, fact, y, rows, cols, by_row ? c->dim[2] : 1, row0, by_row}));
 }
 
 static size_t work_bytes(const struct cud_step_facts *f, uint64_t rows)

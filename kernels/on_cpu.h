@@ -317,5 +317,6 @@ template <class K, class F> HELPER K ROW_GREATEST(K least, F f, size_t n)
 
 #define LAUNCH_EACH(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
 #define LAUNCH_MAP(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
+#define LAUNCH_COMPILED(n, c, ...) ((void)(n), 0)
 #define LAUNCH_TILES(k, n, c, ...) ((void)(c), k(__VA_ARGS__), 0)
 #define LAUNCH_ROWS(k, n, cols, c, ...) ((void)(c), k(__VA_ARGS__), 0)

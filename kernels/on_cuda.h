@@ -223,6 +223,8 @@ template <class T> HELPER T cud_row_most(const T *p, size_t n, unsigned team)
     return cud_row_greatest(-(T)HUGE_VAL, [=](size_t c) { return p[c]; }, n, team);
 }
 
+#ifndef __CUDACC_RTC__                      /* the host's part */
+
 /* A grid no larger than this: a block takes several tiles where there are more. */
 #ifndef CUD_GRID_MAX
 #define CUD_GRID_MAX 65535
@@ -236,11 +238,23 @@ static inline int cud_load(const void *kernel)
     return (int)cudaFuncGetAttributes(&a, kernel);
 }
 
+/* What was compiled while running (cud_call.function), with the arguments of its kernel. */
+template <class... Args> static inline int cud_launch_compiled(size_t blocks, const struct cud_call *c, Args... args)
+{
+    void *all[] = {(void *)&args...};
+    if (c->warm)
+        return cud_load(c->function);
+    return blocks ? (int)cudaLaunchKernel(c->function, dim3(cud_grid(blocks)), dim3(LANES), all, 0, (cudaStream_t)c->stream) : 0;
+}
+
 #define CUD_LAUNCH(k, blocks, c, ...)                                                                              \
     ((c)->warm      ? cud_load((const void *)(k))                                                                  \
      : (blocks) > 0 ? (k<<<cud_grid(blocks), LANES, 0, (cudaStream_t)(c)->stream>>>(__VA_ARGS__), (int)cudaGetLastError()) \
                     : 0)
 #define LAUNCH_EACH(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES), c, __VA_ARGS__)
 #define LAUNCH_MAP(k, n, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), 4 * LANES), c, __VA_ARGS__)
+#define LAUNCH_COMPILED(n, c, ...) cud_launch_compiled(CEIL_DIV((n), 4 * LANES), c, __VA_ARGS__)
 #define LAUNCH_TILES(k, n, c, ...) CUD_LAUNCH(k, (n), c, __VA_ARGS__)
 #define LAUNCH_ROWS(k, n, cols, c, ...) CUD_LAUNCH(k, CEIL_DIV((n), LANES / cud_team_of(cols)), c, __VA_ARGS__)
+
+#endif

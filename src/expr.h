@@ -27,6 +27,7 @@ struct cud_expr_code {
     unsigned facts;                        /* the set of facts about rows that it needs */
     void *program;                         /* owned: for kernels/expr.cu */
     size_t program_bytes;
+    char *cuda;                            /* owned: the same as CUDA C++, a kernel called NAME(x, y, facts, rows, cols, row0) */
 };
 
 /* For an array of so many rows and columns, whose elements are of type f32 or f64 (the step's). */
@@ -37,5 +38,8 @@ struct cud_expr_array {
 enum cud_status cud_expr_compile(const struct cud_expr *expr, const struct cud_expr_array *array, struct cud_expr_code *code,
                                  struct cud_err *err);
 void cud_expr_code_free(struct cud_expr_code *code);              /* all zero is fine */
+/* What goes ahead of cud_expr_code.cuda: words of the system's headers, where there are none, then kernels/operators.h. */
+const char *cud_expr_system(void);
+const char *cud_expr_operators(void);
 
 #endif

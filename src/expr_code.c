@@ -259,9 +259,12 @@ enum cud_status cud_expr_compile(const struct cud_expr *expr, const struct cud_e
     c.flat &= !g.by_row;
     c.in_place &= !g.by_row;
     c.cols = g.by_row ? (uint64_t)g.results : array->cols;
+    TRY(cud_expr_cuda(&g, &c.cuda, err));
     TRY(cud_expr_program(&g, &c.program, &c.program_bytes, err));
     *code = c;
+    c.cuda = NULL;
 done:
+    free(c.cuda);
     cud_graph_free(&g);
     return status;
 }
@@ -269,5 +272,6 @@ done:
 void cud_expr_code_free(struct cud_expr_code *code)
 {
     free(code->program);
+    free(code->cuda);
     *code = (struct cud_expr_code){0};
 }

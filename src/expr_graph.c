@@ -157,6 +157,8 @@ static int operation(struct maker *m, uint16_t op, const int arg[3])
     if (constants)
         return constant(m, t.type, cud_expr_fold(m->g->array.type, op, value));
     const struct cud_term a = m->g->term[arg[0]];
+    if (op == CUD_EXPR_FN_pow && arg[1] == constant(m, 'r', real_bits(m->g->array.type, 2)))
+        return operation(m, CUD_EXPR_mul, (int[3]){arg[0], arg[0]});       /* rounded once: what pow is allowed to be, and much faster */
     if (op == CUD_EXPR_i2r && a.kind == CUD_TERM_OP && a.op == CUD_EXPR_b2i)
         return operation(m, CUD_EXPR_b2r, a.arg);
     if (op == CUD_EXPR_i2r && a.kind == CUD_TERM_OP && a.op == CUD_EXPR_ichoose)       /* c ? 1 : 0 as a real is c ? 1.0 : 0.0 */

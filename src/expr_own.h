@@ -121,6 +121,7 @@ uint64_t cud_expr_fold(enum cud_type type, uint16_t op, const uint64_t arg[3]);
 
 /* ---- code: expr_code.c */
 
+enum cud_status cud_expr_cuda(const struct cud_graph *g, char **source, struct cud_err *err);    /* expr_cuda.c */
 enum cud_status cud_expr_program(const struct cud_graph *g, void **program, size_t *bytes, struct cud_err *err);
 
 #endif

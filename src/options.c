@@ -365,6 +365,6 @@ const char *cud_option_env(const struct cud_option *o, char text[CUD_OPTION_ENV]
 
 bool cud_option_env_other(const char *name)
 {
-    return strcmp(name, "CUDIST_ISA") == 0 || strcmp(name, "CUDIST_LIBS") == 0 || strcmp(name, "CUDIST_STRICT") == 0 ||
+    return strcmp(name, "CUDIST_ISA") == 0 || strcmp(name, "CUDIST_LIBS") == 0 || strcmp(name, "CUDIST_NVRTC") == 0 || strcmp(name, "CUDIST_STRICT") == 0 ||
            strncmp(name, "CUDIST_TEST_", 12) == 0;
 }

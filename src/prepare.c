@@ -78,6 +78,42 @@ done:
     return status;
 }
 
+/* Collective.  Expressions as code for GPUs: rank 0 compiles them, once for each kind there is, and every rank keeps its own's.  Where
+ * nothing compiles, they are interpreted: slower, and the same bytes. */
+static enum cud_status compile(struct cud_ranks *ranks, struct cud_prepared *p, struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    const struct cud_rank_facts *const all = p->binding.all;
+    const char *const nvrtc = getenv("CUDIST_NVRTC"), *const mine = all[cud_rank_me(ranks)].device.kind;
+    char why[200] = "";
+    void *image = NULL;
+    bool any = false;
+    for (size_t i = 0; p->binding.device->compile && i < p->program.steps; i++)
+        any |= p->program.step[i].code.cuda != NULL;
+    for (int r = 0; any && r < cud_rank_count(ranks); r++) {
+        size_t bytes = 0;
+        bool again = false;
+        for (int before = 0; before < r; before++)
+            again |= strcmp(all[before].device.kind, all[r].device.kind) == 0;
+        if (again)
+            continue;
+        if (cud_rank_me(ranks) == 0 && !(nvrtc && strcmp(nvrtc, "no") == 0))
+            (void)cud_program_compile(&p->program, p->binding.device, all[r].device.kind, &image, &bytes, why, err);
+        TRY(cud_rank_agree(ranks, err));
+        TRY(cud_rank_bcast_any(ranks, &image, &bytes, err));
+        if (strcmp(all[r].device.kind, mine) == 0 && bytes)
+            p->program.image = image;
+        else
+            free(image);
+        image = NULL;
+    }
+    if (*why)
+        cud_note("note: expressions are interpreted, which is slower on GPUs: %s", why);
+done:
+    free(image);
+    return status;
+}
+
 /* ---- the output */
 
 /* Of formats that can be written: ".npy .bin .raw". */
@@ -211,6 +247,9 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
     const char *const libs = getenv("CUDIST_LIBS");
     if (libs && *libs && strcmp(libs, "own") != 0 && strcmp(libs, "vendor") != 0)
         (void)FAIL(err, CUD_EUSAGE, "CUDIST_LIBS=%s: is neither own nor vendor", libs);
+    const char *const nvrtc = getenv("CUDIST_NVRTC");
+    if (nvrtc && *nvrtc && strcmp(nvrtc, "yes") != 0 && strcmp(nvrtc, "no") != 0)
+        (void)FAIL(err, CUD_EUSAGE, "CUDIST_NVRTC=%s: is neither yes nor no", nvrtc);
     TRY(cud_rank_agree(ranks, err));
     TRY(open_input(job, ranks, &p->input, err));
     TRY(cud_bind(job, ranks, &p->binding, err));
@@ -221,6 +260,7 @@ enum cud_status cud_prepare(const struct cud_job *job, struct cud_ranks *ranks, 
     TRY(choose_write(job, ranks, p, err));
     TRY(choose_lane(job, ranks, p, err));
     TRY(cud_fit(job, ranks, p, err));
+    TRY(compile(ranks, p, err));
     (void)cud_program_load(&p->program, p->binding.device, p->binding.dev, &p->loaded, err);
     TRY(cud_rank_agree(ranks, err));
     if (p->program.vendor)

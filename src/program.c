@@ -20,6 +20,8 @@ struct cud_loaded {
     char (*label)[LABEL];                  /* label[i]: what messages call step i */
     void *(*array)[CUD_ARRAYS_MAX];        /* array[i]: device copies of step i's */
     void **code;                           /* code[i]: of step i's program */
+    struct cud_image *image;               /* the steps' expressions, compiled; or NULL */
+    const void **function;                 /* function[i]: step i's in it, or NULL */
     const struct cud_kernel *rowfacts;
     const struct cud_gemm *gemm;
 };
@@ -79,24 +81,35 @@ static enum cud_status find_kernel(const struct cud_loaded *l, const char *name,
 uint64_t cud_program_bytes(const struct cud_program *p)
 {
     uint64_t all = 0, bytes = 0;
-    for (size_t i = 0; i < p->steps; i++)
+    for (size_t i = 0; i < p->steps; i++) {
+        all += p->step[i].code.program_bytes;
         for (size_t k = 0; k < p->step[i].arrays; k++)
             if (p->step[i].array[k] && cud_shape_bytes(&p->step[i].facts.array[k], cud_type_bytes(p->step[i].facts.type), &bytes))
                 all += bytes;
+    }
     return all;
+}
+
+/* Of step i's kernel in the image. */
+static const char *function_name(size_t i, char name[32])
+{
+    snprintf(name, 32, "cud_step_%zu", i + 1);
+    return name;
 }
 
 static enum cud_status load_step(struct cud_loaded *l, size_t i, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
     const struct cud_step *const s = &l->program->step[i];
-    char shown[CUD_TEXT_SHOWN];
+    char shown[CUD_TEXT_SHOWN], name[32];
     snprintf(l->label[i], sizeof l->label[i], "step %zu (%s)", i + 1, cud_text_shown(s->text, shown));
     TRY(find_kernel(l, s->kernel->name, &l->kernel[i], err));
     for (size_t k = 0; k < s->arrays; k++)
         TRY(load_array(l, s, k, &l->array[i][k], err));
     if (s->code.program)
         TRY(load(l, s->code.program, s->code.program_bytes, &l->code[i], err));
+    if (s->code.program && l->image)
+        l->function[i] = l->device->find(l->image, function_name(i, name));
 done:
     cud_err_at(err, "%s", l->label[i]);
     return status;
@@ -109,7 +122,7 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
     struct cud_loaded *l = calloc(1, sizeof *l);
     if (!l || !(l->kernel = calloc(program->steps + 1, sizeof *l->kernel)) ||
         !(l->label = calloc(program->steps + 1, sizeof *l->label)) || !(l->array = calloc(program->steps + 1, sizeof *l->array)) ||
-        !(l->code = calloc(program->steps + 1, sizeof *l->code)))
+        !(l->code = calloc(program->steps + 1, sizeof *l->code)) || !(l->function = calloc(program->steps + 1, sizeof *l->function)))
         TRY(FAIL(err, CUD_EFAILED, "no memory to load %zu steps", program->steps));
     l->program = program;
     l->device = device;
@@ -117,6 +130,8 @@ enum cud_status cud_program_load(const struct cud_program *program, const struct
     TRY(find_kernel(l, "convert", &l->convert, err));
     TRY(find_kernel(l, "stats", &l->stats, err));
     TRY(find_kernel(l, "rowfacts", &l->rowfacts, err));
+    if (program->image)
+        TRY(device->load(dev, program->image, &l->image, err));
     for (size_t i = 0; i < program->steps; i++)
         TRY(load_step(l, i, err));
     char why[200];
@@ -138,11 +153,37 @@ void cud_loaded_free(struct cud_loaded *l)
             l->device->free(l->dev, CUD_ON_DEVICE, l->array[i][k]);
         l->device->free(l->dev, CUD_ON_DEVICE, l->code[i]);
     }
+    if (l->image)
+        l->device->unload(l->image);
+    free(l->function);
     free(l->code);
     free(l->array);
     free(l->label);
     free(l->kernel);
     free(l);
+}
+
+enum cud_status cud_program_compile(const struct cud_program *p, const struct cud_device *device, const char *kind, void **image,
+                                    size_t *bytes, char why[200], struct cud_err *err)
+{
+    enum cud_status status = CUD_OK;
+    char *source = NULL, name[32];
+    size_t n = 0;
+    FILE *const to = open_memstream(&source, &n);
+    *image = NULL;
+    *bytes = 0;
+    if (!to)
+        return FAIL(err, CUD_EFAILED, "no memory for the source of expressions");
+    fprintf(to, "%s%s", cud_expr_system(), cud_expr_operators());
+    for (size_t i = 0; i < p->steps; i++)
+        if (p->step[i].code.cuda)
+            fprintf(to, "#define NAME %s\n%s#undef NAME\n", function_name(i, name), p->step[i].code.cuda);
+    if (fclose(to) != 0)
+        status = FAIL(err, CUD_EFAILED, "no memory for the source of expressions");
+    else
+        status = device->compile(source, kind, image, bytes, why, err);
+    free(source);
+    return status;
 }
 
 size_t cud_program_marks(const struct cud_program *p) { return p->steps + 3; }
@@ -283,7 +324,8 @@ static enum cud_status launch_step(const struct run *r, size_t i, uint64_t at, u
     const uint64_t cols = flat ? 1 : step->facts.cols, cols_out = flat ? 1 : step->cols_out;
     const size_t elem = cud_type_bytes(step->facts.type);
     struct cud_call c = {.in = {src + at * cols * elem}, .out = {dst + at * cols_out * elem}, .dim = {rows, cols, cols_out, r->piece.row0 + at},
-                         .type = step->facts.type, .warm = r->warm, .step = r->l->label[i], .code = r->l->code[i], .gemm = r->l->gemm, .work = r->s->work};
+                         .type = step->facts.type, .warm = r->warm, .step = r->l->label[i], .code = r->l->code[i],
+                         .function = r->l->function[i], .gemm = r->l->gemm, .work = r->s->work};
     for (size_t k = 0; k < CUD_ARRAYS_MAX; k++)
         c.in[1 + k] = r->l->array[i][k];
     memcpy(c.param, step->facts.param, sizeof c.param);

@@ -7,6 +7,9 @@
 struct cud_loaded;                         /* one for a rank, used by all its workers */
 enum cud_status cud_program_load(const struct cud_program *program, const struct cud_device *device, struct cud_dev *dev,
                                  struct cud_loaded **loaded, struct cud_err *err);
+/* Its expressions, made to an image for devices of a kind by struct cud_device's compile, which must be there. */
+enum cud_status cud_program_compile(const struct cud_program *program, const struct cud_device *device, const char *kind,
+                                    void **image, size_t *bytes, char why[200], struct cud_err *err);
 uint64_t cud_program_bytes(const struct cud_program *program);    /* of device memory that load takes */
 void cud_loaded_free(struct cud_loaded *loaded);                  /* NULL is fine */
 const char *cud_loaded_vendor(const struct cud_loaded *loaded);   /* the vendor's library in use, or NULL */

@@ -306,5 +306,6 @@ void cud_program_free(struct cud_program *program)
         cud_expr_code_free(&program->step[i].code);
     }
     free(program->step);
+    free(program->image);
     *program = (struct cud_program){0};
 }

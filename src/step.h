@@ -30,6 +30,7 @@ struct cud_program {
     bool vendor;                           /* a step may call a vendor's library */
     uint64_t rows, cols_in, cols_out, cols_widest;   /* flat: rows is the number of elements, the columns are 1 */
     uint64_t batch;                        /* rows a batch; 0: no step sees batches */
+    void *image;                           /* expressions compiled for this rank's device, owned; NULL: they are interpreted */
 };
 
 /* How a step's array file becomes values of type `as` (f32 or f64): on one rank cud_source_load; on several rank 0 reads and

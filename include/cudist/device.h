@@ -9,6 +9,7 @@
 
 struct cud_dev;                            /* an opened device: the backend's own */
 struct cud_stream;                         /* work in order: the backend's own */
+struct cud_image;                          /* kernels that were compiled while running: the backend's own */
 
 enum cud_memory { CUD_ON_DEVICE, CUD_ON_HOST };   /* CUD_ON_HOST: pinned, for put and get */
 
@@ -61,6 +62,14 @@ struct cud_device {
 
     /* For profilers: what the calling thread does from now on; NULL: what it did before that. */
     void (*range)(const char *name);
+
+    /* Kernels that are compiled while running; NULL, all four, where there are none.
+     * compile: CUDA C++ to an image for devices of a kind, "sm_90", which need not be there.  *image is malloc'ed; NULL where nothing
+     * compiles it, and why says so.  find: a kernel that is declared extern "C", for cud_call.function; NULL if it has none. */
+    enum cud_status (*compile)(const char *source, const char *kind, void **image, size_t *bytes, char why[200], struct cud_err *err);
+    enum cud_status (*load)(struct cud_dev *dev, const void *image, struct cud_image **loaded, struct cud_err *err);
+    const void *(*find)(struct cud_image *loaded, const char *name);
+    void (*unload)(struct cud_image *loaded);                         /* NULL is fine */
 
     /* Multiplies matrices by a vendor's library, or NULL where there is none.  why says what was missing. */
     const struct cud_gemm *(*gemm)(struct cud_dev *dev, char why[200]);

@@ -56,6 +56,7 @@ struct cud_call {
     const struct cud_gemm *gemm;           /* NULL: the kernel multiplies by itself */
     void *work;                            /* cud_kernel.work_bytes of it; CUD_GEMM_WORK for gemm where memory is not shared */
     void *stream;                          /* cudaStream_t on cuda, NULL on the CPU */
+    const void *function;                  /* what does the step, compiled for the device while running; NULL: nothing was */
 };
 
 enum cud_param_kind {

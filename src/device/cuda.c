@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "cublaslt.h"
 #include "launch.h"
+#include "nvrtc.h"
 #include "registry.h"
 
 struct cud_dev {
@@ -343,10 +344,51 @@ static const struct cud_gemm *gemm(struct cud_dev *dev, char why[200])
     return NULL;
 }
 
+/* The driver takes machine code for its own kind, and PTX where it has none; both are in what NVRTC made. */
+static enum cud_status load(struct cud_dev *dev, const void *image, struct cud_image **loaded, struct cud_err *err)
+{
+#if CUDART_VERSION >= 12080
+    const struct cud_nvrtc_image *const i = image;
+    cudaLibrary_t library = NULL;
+    cudaError_t code = cudaLibraryLoadData(&library, cud_nvrtc_machine_code(i), NULL, NULL, 0, NULL, NULL, 0);
+    if (code != cudaSuccess)
+        code = cudaLibraryLoadData(&library, cud_nvrtc_ptx(i), NULL, NULL, 0, NULL, NULL, 0);
+    (void)cudaGetLastError();
+    *loaded = (struct cud_image *)library;
+    return check(dev->number, code, "loading what was compiled for it", err);
+#else
+    (void)image, (void)loaded;
+    return check(dev->number, cudaErrorNotSupported, "loading what was compiled for it", err);
+#endif
+}
+
+static const void *find(struct cud_image *loaded, const char *name)
+{
+#if CUDART_VERSION >= 12080
+    cudaKernel_t kernel;
+    if (cudaLibraryGetKernel(&kernel, (cudaLibrary_t)loaded, name) == cudaSuccess)
+        return (const void *)kernel;
+    (void)cudaGetLastError();
+#else
+    (void)loaded, (void)name;
+#endif
+    return NULL;
+}
+
+static void unload(struct cud_image *loaded)
+{
+#if CUDART_VERSION >= 12080
+    if (loaded)
+        (void)cudaLibraryUnload((cudaLibrary_t)loaded);
+#else
+    (void)loaded;
+#endif
+}
+
 extern const struct cud_device cud_device_cuda;
 const struct cud_device cud_device_cuda = {
     .name = "cuda", .shared = false, .count = count, .versions = versions, .identify = identify, .open = open_device, .close = close_device,
     .facts = facts, .enter = enter, .alloc = alloc, .free = release, .stream = stream, .stream_free = stream_free,
     .put = put, .get = get, .launch = launch, .mark = mark, .wait = wait_for, .ready = ready, .native = native,
-    .marks = marks, .range = range, .gemm = gemm,
+    .marks = marks, .range = range, .compile = cud_nvrtc_compile, .load = load, .find = find, .unload = unload, .gemm = gemm,
 };

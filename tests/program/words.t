@@ -27,7 +27,8 @@ NOTES = (                                  # words, the call at which an earlier
 
 
 def notes():
-    """Each is said, and -q keeps it back.  A new one needs a case here (those of --doctor and --trace: doctor.t, trace.t)."""
+    """Each is said, and -q keeps it back.  A new one needs a case here (those of --doctor, --trace and GPUs: doctor.t,
+    trace.t, emulated.t)."""
     for words, killed, says in NOTES:
         for quiet in ("", " -q"):
             if killed:
@@ -41,7 +42,7 @@ def notes():
                     os.unlink(name)
     text = "".join(open(os.path.join(SRC, name)).read() for name in os.listdir(SRC) if name.endswith(".c"))
     told, hidden = re.findall(r"cud_note\(\"", text), re.search(r'cud_say\([^"]*"(note|warning)', text)
-    ok(len(told) == len(NOTES) + 2 and not hidden, f"{len(told)} notes in the source", told)
+    ok(len(told) == len(NOTES) + 3 and not hidden, f"{len(told)} notes in the source", told)
 
 
 def progress():
