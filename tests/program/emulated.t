@@ -9,7 +9,8 @@ import concurrent.futures, itertools, os, random, re, struct, subprocess, sys
 sys.dont_write_bytecode = True
 import whole
 from emu import EMULATED, ENV, GPUS, TOP, Run
-from whole import CUDIST, SET, done, ok
+from expr_oracle import Array, Machine, Maker, Writer
+from whole import BESIDE, CUDIST, SET, done, ok
 
 JOBS = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "jobs")
 LATE = 20                                  # seconds for a run that fails
@@ -71,6 +72,28 @@ def kernels():
     return found
 
 
+def random_expressions(arrays):
+    """Of expr_oracle.py: for each element, and many results of a row."""
+    writer, found = Writer(R), 0
+    while found < {"short": 2, "usual": 6, "long": 100}[SET]:
+        kind, by_row = "f4" if found % 2 else "f8", found % 4 < 2
+        path, rows, cols = arrays[kind]
+        array = Array(Machine(kind == "f4"), rows, cols, 0, rows, [])
+        maker = Maker(R, array, by_row)
+        texts = [writer.text(maker.any(4)) for _ in range(25 if by_row else 1)]
+        texts = fitting([t for t in texts if len(t) < 150], kind, rows, cols)
+        if texts:
+            found += 1
+            yield f"{len(texts)} random expressions, {kind}: {texts[0]}", ["-e", ", ".join(texts), path]
+
+
+def fitting(texts, kind, rows, cols):
+    """Some are refused: what is divided by a constant 0, or too small for f32."""
+    lines = [f"data {'f32' if kind == 'f4' else 'f64'} 1 {cols} 0 {rows}" + " 0" * cols] + ["expr " + t for t in texts]
+    got = subprocess.run([os.path.join(BESIDE, "expr-eval")], input="\n".join(lines) + "\n", capture_output=True, text=True).stdout
+    return [t for t, line in zip(texts, got.splitlines()) if line.startswith("=")]
+
+
 def cases():
     """Name, words: of several units each, so that several ranks have work.  Every job is here too."""
     a, d, h = npy("a.npy", "f4", (3001, 7)), npy("d.npy", "f8", (501, 13)), npy("h.npy", "f2", (5003,))
@@ -94,6 +117,7 @@ def cases():
                           "-e", "x[0]*x[1], row_std, row, x[(int)x[2]]", a]
     yield "expression, f64", ["-e", "sin(x) * row_max - pow(abs(x), 1.5) / ncols", d]
     yield "expression and batches", ["-e", "x - row_min", "-k", f"dense:weights={w}", "-e", "row_sum + x[10]", "-b", "100", a]
+    yield from random_expressions({"f4": (a, 3001, 7), "f8": (d, 501, 13)})
     yield "no rows", ["-k", "scale", npy("none.npy", "f4", (0, 16))]
     for kind, code in ("f4", "f"), ("f8", "d"), ("i8", "q"):        # leaves whose first pivot suits them badly
         first, rest = (10 ** 17, -3) if code == "q" else (1e8, 3.7e-6)
