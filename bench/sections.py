@@ -295,6 +295,32 @@ def dense(b):
         table(RATIO_HEAD, [ratio_row(f"{c.name} / NumPy", own(c), own(numpy), 1 if c is cases[0] else None) for c in cases])
 
 
+# What cudist calls it, and numexpr.
+EXPRESSIONS = (("2*x + 1", "2*x + 1"), ("x > 0.5 ? x : 0.01*x", "where(x > 50*c, x, c*x)"), ("sqrt(x*x + 1)", "sqrt(x*x + 1)"),
+               ("((3*x - 2)*x + 5)*x - 1", "((3*x - 2)*x + 5)*x - 1"), ("exp(x)", "exp(x)"), ("sin(x) + cos(x)", "sin(x) + cos(x)"),
+               ("log1p(x) / (1 + x)", "log1p(x) / (1 + x)"))
+
+
+def expr(b):
+    """One thread each.  cudist reads the file and makes statistics beside; numexpr has all in memory and writes the result there."""
+    python = python_with("numexpr", "numpy")
+    peer = os.path.join(HERE, "peers", "numexpr_expr.py")
+    copy = b.program(1, 1, b.input, "-k", "copy", name="cudist, copy")
+    pairs = [(b.program(1, 1, b.input, "-e", ours, name=f"cudist, {ours}"),
+              Case(f"numexpr, {theirs}", [python or "", peer, b.input, theirs], env={"NUMEXPR_NUM_THREADS": "1"})) for ours, theirs in EXPRESSIONS]
+    interleave([copy] + [c for pair in pairs for c in pair[:2 if python else 1]], b.repeats, lambda: touch(b.input))
+    print(f"## Expressions, {size_text(b.size)} of f32, one thread (seconds: median, least to most)\n")
+    head = ["expression", "cudist, with reading and statistics", "by copy", "numexpr, in memory", "cudist / numexpr", "goal, at most", "reached"]
+    rows = []
+    for (ours, theirs), (text, _) in zip(pairs, EXPRESSIONS):
+        row = [text, spread(own(ours)), f"{ours.median('stream') / copy.median('stream'):.2f}"]
+        if python:
+            _, ratio, _, goal, reached = ratio_row("", own(ours), own(theirs), 1)
+            row += [spread(own(theirs)), ratio, goal, reached]
+        rows.append(row if python else row + ["not installed (apt-get install python3-numexpr, or pip install numexpr)", "", "", ""])
+    table(head, rows)
+
+
 def make_vector(path, n):
     with open(path, "wb") as f:
         f.write(npy_head((n,)) + array.array("f", (k / n for k in range(n))).tobytes())
@@ -351,4 +377,4 @@ def gpu(b):
     table(["rank 0 on one GPU", "stream, seconds", "files", "bus", "GPU memory", "slowest", "its share", "goal, at least", "reached"], rows)
 
 
-SECTIONS = {f.__name__: f for f in (stream, stats, start, memory, growth, many, dense, gpu)}
+SECTIONS = {f.__name__: f for f in (stream, stats, start, memory, growth, many, dense, expr, gpu)}
