@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include "cudist/format.h"
+#include "stats.h"
 
 enum cud_write { CUD_WRITE_AUTO, CUD_WRITE_DIRECT, CUD_WRITE_ROOT };
 
@@ -37,6 +38,7 @@ struct cud_job {
     bool has_out_type;
     enum cud_type out_type;
     enum cud_write write;
+    enum cud_nan nan;
     char *device;                          /* "auto", "cpu", "cuda" */
     char *comm;                            /* "auto", "mpi", "nccl", "cuda-mpi" */
     bool share_gpus;

@@ -105,6 +105,7 @@ static void fields(struct wire *w, struct cud_job *job)
     flag(w, &job->has_out_type);
     job->out_type = (enum cud_type)number(w, job->out_type, CUD_TYPES - 1);
     job->write = (enum cud_write)number(w, job->write, CUD_WRITE_ROOT);
+    job->nan = (enum cud_nan)number(w, job->nan, CUD_NAN_FAIL);
     text(w, &job->device);
     text(w, &job->comm);
     flag(w, &job->share_gpus);

@@ -188,6 +188,15 @@ SETTER(set_write)
     return status;
 }
 
+SETTER(set_nan)
+{
+    size_t place;
+    enum cud_status status = cud_value_choice(value, o->choices, &place, err);
+    if (status == CUD_OK)
+        *FIELD(enum cud_nan) = (enum cud_nan)place;
+    return status;
+}
+
 SETTER(set_verbose)
 {
     bool on = false;
@@ -238,6 +247,10 @@ static const struct cud_option table[] = {
     {"write", 0, "WAY", "auto", CUD_GROUP_OUTPUT, EVERYWHERE, CUD_LAST, CUD_RUN, "auto direct root", AT(write), set_write,
      "direct: each rank writes its rows; root: rank 0 writes all; auto: direct where the file system allows"},
 
+    {"nan", 0, "POLICY", "propagate", CUD_GROUP_STATS, EVERYWHERE, CUD_LAST, CUD_RUN, "propagate omit fail", AT(nan), set_nan,
+     "NaN in the output: propagate: sum, mean and the like are NaN, with a warning; omit: they are of all else; fail: exit 5, "
+     "the first row named, and no output"},
+
     {"device", 'd', "DEVICE", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto cpu cuda", AT(device), set_word,
      "auto, cpu or cuda; auto: cuda where every rank has a GPU of its own, cpu where no rank sees one"},
     {"comm", 0, "WAY", "auto", CUD_GROUP_RUN, EVERYWHERE, CUD_LAST, CUD_RUN, "auto mpi nccl cuda-mpi", AT(comm),
@@ -284,7 +297,7 @@ _Static_assert(OPTIONS <= OPTIONS_MAX, "make OPTIONS_MAX larger");
 const char *cud_option_group(enum cud_option_group group)
 {
     static const char *const heading[CUD_GROUPS] = {
-        "Steps, in the order given, each on the output of the one before", "Input", "Output", "Running", "Information"
+        "Steps, in the order given, each on the output of the one before", "Input", "Output", "Statistics", "Running", "Information"
     };
     return heading[group];
 }

@@ -9,7 +9,7 @@
 
 enum cud_option_place { CUD_IN_ENV = 1, CUD_IN_FILE = 2, CUD_IN_ARGV = 4, CUD_IN_ANY = 7 };
 
-enum cud_option_group { CUD_GROUP_STEPS, CUD_GROUP_INPUT, CUD_GROUP_OUTPUT, CUD_GROUP_RUN, CUD_GROUP_TELL, CUD_GROUPS };
+enum cud_option_group { CUD_GROUP_STEPS, CUD_GROUP_INPUT, CUD_GROUP_OUTPUT, CUD_GROUP_STATS, CUD_GROUP_RUN, CUD_GROUP_TELL, CUD_GROUPS };
 
 /* What happens to values of one option (or of those of a kind) in one place: the last counts, or all do, in their order.
  * Those of a stronger place always replace those of a weaker one. */

@@ -21,6 +21,7 @@ struct cud_pipe_facts {
     struct cud_sink *sink;
     struct cud_ranks *ranks;
     struct cud_track *const *track;        /* --trace: track[0] of the main thread, track[1 + i] of worker i; NULL: none */
+    bool nan_fails;                        /* --nan fail: a rank whose rows may stop there stops at its first NaN */
     double progress;                       /* seconds between lines, 0: none; < 0: a bar on a terminal, a line a minute elsewhere */
     bool quiet;
 };

@@ -21,6 +21,7 @@ struct cud_pipe {
     atomic_uint_fast64_t next;             /* the next window to take */
     atomic_uint_fast64_t rows_done, bytes_read, bytes_written;
     atomic_bool stop;
+    atomic_bool enough;                    /* no further window is taken: there is a NaN, and that is the end of the run */
 };
 
 struct cud_worker {

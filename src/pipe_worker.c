@@ -238,6 +238,18 @@ static void offer_window(struct cud_worker *w)
     cud_measure_to(&w->measure, CUD_PART_WRITE, t);
 }
 
+/* Windows are taken in the order of their rows, so what is before the NaN is in somebody's hands.  Where rank 0
+ * writes all rows it waits for all of them, its own too: they all go. */
+static void look_for_nan(const struct cud_worker *w)
+{
+    struct cud_pipe *const p = w->pipe;
+    if (!p->f->nan_fails || cud_sink_by_main(p->f->sink) || cud_sink_gathers(p->f->sink))
+        return;
+    for (uint64_t i = 0; i < w->forest.n; i++)
+        if (w->forest.node[i].nan)
+            atomic_store(&p->enough, true);
+}
+
 static enum cud_status do_window(struct cud_worker *w, struct cud_err *err)
 {
     enum cud_status status = CUD_OK;
@@ -249,6 +261,7 @@ static enum cud_status do_window(struct cud_worker *w, struct cud_err *err)
     TRY(compute_window(w, err));
     if (w->mapped)
         TRY(cud_input_whole(p->f->input, err));
+    look_for_nan(w);
     if (cud_sink_by_main(p->f->sink))
         offer_window(w);
     else
@@ -271,7 +284,7 @@ void *cud_worker_run(void *arg)
     struct cud_worker *const w = arg;
     struct cud_pipe *const p = w->pipe;
     enum cud_status status = p->f->binding->device->enter(p->f->binding->dev, &w->err);
-    while (status == CUD_OK && !atomic_load(&p->stop)) {
+    while (status == CUD_OK && !atomic_load(&p->stop) && !atomic_load(&p->enough)) {
         w->number = atomic_fetch_add(&p->next, 1);
         if (!cud_plan_window(p->f->plan, cud_rank_me(p->f->ranks), w->number, &w->window))
             break;

@@ -125,6 +125,26 @@ done:
 
 /* ---- the end, on rank 0 */
 
+/* --nan fail.  All rows before the first NaN have been looked at, if not those behind it. */
+static enum cud_status check_nan(const struct run *r, struct cud_err *err)
+{
+    const uint64_t cols = cud_shape_cols(&r->p.program.out.shape);
+    uint64_t to_zero = 0;
+    if (r->job->nan != CUD_NAN_FAIL)
+        return CUD_OK;
+    const uint64_t at = cud_grove_first_nan(r->grove, &to_zero);
+    if (at != CUD_NONE && cols > 1)
+        return FAIL(err, CUD_ECHECK, "row %llu, column %llu: a NaN in the output, and --nan is fail: it is not kept (--nan propagate "
+                    "or omit would)", (unsigned long long)(at / cols), (unsigned long long)(at % cols));
+    if (at != CUD_NONE)
+        return FAIL(err, CUD_ECHECK, "row %llu: a NaN in the output, and --nan is fail: it is not kept (--nan propagate or omit would)",
+                    (unsigned long long)at);
+    if (to_zero)
+        return FAIL(err, CUD_ECHECK, "%llu NaN would be 0 in the output, as %s has none, and --nan is fail: it is not kept (--out-dtype "
+                    "f32 or f64 tells the first row)", (unsigned long long)to_zero, cud_type_name(r->p.program.out.type));
+    return CUD_OK;
+}
+
 static enum cud_status fold(const struct run *r, struct cud_summary *s, struct cud_err *err)
 {
     const struct cud_program *const p = &r->p.program;
@@ -135,16 +155,17 @@ static enum cud_status fold(const struct run *r, struct cud_summary *s, struct c
     if (leaves && (cud_grove_count(r->grove) != 1 || f->from != 0 || f->to != leaves))
         return FAIL(err, CUD_EFAILED, "the statistics of some rows are missing: this is a fault of cudist, please report it");
     const struct cud_node all = cud_forest_fold(f, kind);
-    cud_stats_finish(&all, kind, s);
+    cud_stats_finish(&all, kind, r->job->nan, s);
     return CUD_OK;
 }
 
-static void warn(const struct cud_summary *s, const struct cud_program *p)
+static void warn(const struct cud_summary *s, const struct cud_program *p, enum cud_nan policy)
 {
     const uint64_t cols = cud_shape_cols(&p->out.shape);
     if (s->nan)
-        cud_note("warning: %llu NaN in the output, the first in row %llu: sum, mean and the like are NaN too",
-                 (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)));
+        cud_note("warning: %llu NaN in the output, the first in row %llu: sum, mean and the like are %s",
+                 (unsigned long long)s->nan, (unsigned long long)(s->first_nan / (cols ? cols : 1)),
+                 policy == CUD_NAN_OMIT ? "without them" : "NaN too");
     const char *const type = cud_type_name(p->out.type);
     if (s->lost.saturated && cud_type_is_float(p->out.type))
         cud_note("warning: %s does not hold all of the output's values: %llu finite ones became infinite", type,
@@ -186,7 +207,7 @@ static enum cud_status finish(struct run *r, struct cud_err *err)
     TRY(cud_result_json(&facts, &json, &n, err));
     TRY(cud_sink_commit(r->sink, json, n, err));
     cud_signals_ignore();                  /* it is done */
-    warn(&summary, &r->p.program);
+    warn(&summary, &r->p.program, job->nan);
     if (job->verbose >= 0) {
         FILE *const to = strcmp(job->result, "-") == 0 || strcmp(job->output, "-") == 0 ? stderr : stdout;
         cud_result_print(&facts, to);
@@ -254,7 +275,8 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
     enum cud_status status = CUD_OK;
     struct cud_pipe_facts facts = {
         .input = &r->p.input, .program = &r->p.program, .loaded = r->p.loaded, .binding = &r->p.binding, .plan = &r->p.plan,
-        .sink = r->sink, .ranks = r->ranks, .progress = r->job->progress, .quiet = r->job->verbose < 0};
+        .sink = r->sink, .ranks = r->ranks, .nan_fails = r->job->nan == CUD_NAN_FAIL,
+        .progress = r->job->progress, .quiet = r->job->verbose < 0};
     cud_ranks_row(r->ranks, r->p.program.flat ? cud_shape_cols(&r->p.program.in.shape) : 1);
     r->grove = cud_grove_make(cud_stats_kind(r->p.program.out.type));
     if (!r->grove)
@@ -269,6 +291,9 @@ static enum cud_status stream(struct run *r, struct cud_err *err)
     TRY(cud_rank_agree(r->ranks, err));
     r->streamed = end_phase(r, CUD_PART_STREAM, r->streaming);
     TRY(gather(r, err));
+    if (cud_rank_me(r->ranks) == 0)
+        (void)check_nan(r, err);
+    TRY(cud_rank_agree(r->ranks, err));
     cud_ranks_phase(r->ranks, CUD_PHASE_COMMIT);
     (void)cud_sink_close(r->sink, err);
     TRY(cud_rank_agree(r->ranks, err));

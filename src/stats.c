@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "number.h"
 #include "stats.h"
 #include "tree.h"
 
@@ -107,6 +108,18 @@ const struct cud_forest *cud_grove_at(const struct cud_grove *g, size_t i)
     return g->forest[i];
 }
 
+uint64_t cud_grove_first_nan(const struct cud_grove *g, uint64_t *to_zero)
+{
+    uint64_t first = CUD_NONE;
+    *to_zero = 0;
+    for (size_t i = 0; i < g->n; i++)
+        for (uint64_t k = 0; k < g->forest[i]->n; k++) {
+            first = cud_min64(first, g->forest[i]->node[k].first_nan);
+            *to_zero += g->forest[i]->node[k].lost.nan_to_zero;
+        }
+    return first;
+}
+
 /* The first forest that starts at leaf or behind it. */
 static size_t place_of(const struct cud_grove *g, uint64_t leaf)
 {
@@ -189,26 +202,26 @@ static double rms_of(double mean, double variance)
 }
 
 /* What sums over all values are when some are not finite: IEEE arithmetic on the definitions. */
-static void apply_specials(const struct cud_node *all, struct cud_summary *s)
+static void apply_specials(const struct cud_node *all, uint64_t nan, struct cud_summary *s)
 {
-    if (!all->nan && !all->pinf && !all->ninf)
+    if (!nan && !all->pinf && !all->ninf)
         return;
-    const double add = all->nan || (all->pinf && all->ninf) ? NAN : all->pinf ? INFINITY : -INFINITY;
+    const double add = nan || (all->pinf && all->ninf) ? NAN : all->pinf ? INFINITY : -INFINITY;
     s->sum.f += add;
     s->sum_lo.f = 0;
     s->mean = s->sum.f;
     s->variance = s->variance_sample = s->std = NAN;
-    s->rms = all->nan ? NAN : INFINITY;
+    s->rms = nan ? NAN : INFINITY;
 }
 
-void cud_stats_finish(const struct cud_node *all, enum cud_stats_kind kind, struct cud_summary *s)
+void cud_stats_finish(const struct cud_node *all, enum cud_stats_kind kind, enum cud_nan policy, struct cud_summary *s)
 {
-    const uint64_t count = all->finite + all->nan + all->pinf + all->ninf;
+    const uint64_t nan = policy == CUD_NAN_OMIT ? 0 : all->nan, n = all->finite + nan + all->pinf + all->ninf;
     *s = (struct cud_summary){
-        .kind = kind, .count = count, .nan = all->nan, .pinf = all->pinf, .ninf = all->ninf, .first_nan = all->first_nan,
+        .kind = kind, .count = n - nan + all->nan, .nan = all->nan, .pinf = all->pinf, .ninf = all->ninf, .first_nan = all->first_nan,
         .first_pinf = all->first_pinf, .first_ninf = all->first_ninf, .argmin = all->argmin, .argmax = all->argmax,
         .min = all->min, .max = all->max, .sum = all->sum, .sum_lo = all->sum_lo, .mean = NAN, .variance = NAN,
-        .variance_sample = NAN, .std = NAN, .rms = NAN, .has_mean = count > 0, .has_sample = count > 1, .lost = all->lost,
+        .variance_sample = NAN, .std = NAN, .rms = NAN, .has_mean = n > 0, .has_sample = n > 1, .lost = all->lost,
         .digest = {all->hash[0], all->hash[1]}};
     if (all->finite) {
         s->mean = cud_node_mean(all, kind);
@@ -218,5 +231,5 @@ void cud_stats_finish(const struct cud_node *all, enum cud_stats_kind kind, stru
         s->rms = rms_of(s->mean, s->variance);
     }
     if (kind == CUD_REAL)
-        apply_specials(all, s);
+        apply_specials(all, nan, s);
 }

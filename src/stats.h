@@ -8,6 +8,7 @@
 
 #include "cudist/kernel.h"
 
+enum cud_nan { CUD_NAN_PROPAGATE, CUD_NAN_OMIT, CUD_NAN_FAIL };      /* --nan */
 enum cud_stats_kind { CUD_REAL, CUD_SIGNED, CUD_UNSIGNED };       /* SIGNED: i64, UNSIGNED: u64, REAL: all others */
 
 /* A node: 21 words of 8 bytes, no padding, sent and stored as it is (little-endian). */
@@ -46,11 +47,13 @@ struct cud_grove *cud_grove_make(enum cud_stats_kind kind);       /* NULL: no me
 void cud_grove_free(struct cud_grove *g);
 enum cud_status cud_grove_add(struct cud_grove *g, const struct cud_forest *f, struct cud_err *err);
 size_t cud_grove_count(const struct cud_grove *g);
+/* The least number of a NaN in it, or CUD_NONE; and how many NaN a conversion has made 0. */
+uint64_t cud_grove_first_nan(const struct cud_grove *g, uint64_t *to_zero);
 /* In order of leaves.  Only CUD_FOREST_BYTES(n) of it are there. */
 const struct cud_forest *cud_grove_at(const struct cud_grove *g, size_t i);
 
 /* What rank 0 finishes with.  Moments are over finite values; with infinities or NaN present sum, mean and the rest follow
- * IEEE arithmetic (NaN, or inf of one sign). */
+ * IEEE arithmetic (NaN, or inf of one sign); where NaN are omitted, as if there were none. */
 struct cud_summary {
     enum cud_stats_kind kind;
     uint64_t count;                        /* all elements */
@@ -58,10 +61,10 @@ struct cud_summary {
     union cud_word min, max;               /* undefined if argmin is CUD_NONE */
     union cud_word sum, sum_lo;            /* as in cud_node */
     double mean, variance, variance_sample, std, rms;   /* NaN with has_* false: undefined */
-    bool has_mean, has_sample;             /* n > 0; n > 1 */
+    bool has_mean, has_sample;             /* n > 0; n > 1; n is count, less nan where they are omitted */
     struct cud_lost lost;
     uint64_t digest[2];
 };
-void cud_stats_finish(const struct cud_node *all, enum cud_stats_kind kind, struct cud_summary *s);
+void cud_stats_finish(const struct cud_node *all, enum cud_stats_kind kind, enum cud_nan policy, struct cud_summary *s);
 
 #endif

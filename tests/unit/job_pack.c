@@ -9,7 +9,7 @@ static const char *sample(const struct cud_option *o)
     static const struct { const char *name, *value; } samples[] = {
         {"kernel", "relu"}, {"expr", "x*2"}, {"input", "x.npy"}, {"dtype", "f64"}, {"shape", "3x4"}, {"offset", "4K"}, {"output", "none"},
         {"out-dtype", "bf16"}, {"result", "r.json"}, {"trace", "t.json"}, {"write", "root"}, {"device", "cpu"}, {"comm", "mpi"},
-        {"batch", "7"}, {"window", "3M"}, {"threads", "5"}, {"timeout", "1.5"}, {"progress", "0"},
+        {"nan", "omit"}, {"batch", "7"}, {"window", "3M"}, {"threads", "5"}, {"timeout", "1.5"}, {"progress", "0"},
     };
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         if (strcmp(samples[i].name, o->name) == 0)
@@ -88,7 +88,7 @@ static void test_show_config(void)
 {
     static const char args[] = "in.npy|a #b.npy|-k|dense:weights='x #y',bias=\"z|-k|exp|-vv|-w|3M|--dtype|f64|--shape|3x4|-f|"
                                "--offset|1|-t|5|--out-dtype|i8|--write|root|-d|cpu|--comm|mpi|--share-gpus|-b|7|--threads|2|"
-                               "--progress|3";
+                               "--progress|3|--nan|fail";
     struct cud_job job;
     struct cud_err err;
     size_t n = 0, m = 0;
@@ -166,7 +166,7 @@ static void test_fields(const struct cud_job *job, const struct cud_job *copy)
     ok(strcmp(copy->output, "none") == 0 && strcmp(copy->result, "-") == 0 && copy->force, "output and result");
     ok(copy->has_out_type && copy->out_type == CUD_F16 && copy->write == CUD_WRITE_ROOT, "how the output is written");
     ok(strcmp(copy->device, "cuda") == 0 && strcmp(copy->comm, "mpi") == 0 && copy->share_gpus, "devices");
-    ok(copy->batch == 9 && copy->window == 5120 && copy->threads == 6, "batch, window, threads");
+    ok(copy->nan == CUD_NAN_OMIT && copy->batch == 9 && copy->window == 5120 && copy->threads == 6, "batch, window, threads");
     ok(copy->timeout == 7 && copy->progress == 8 && copy->dry_run && copy->verbose == -1, "timeout, progress, dry run, quiet");
     ok(copy->job_file && strcmp(copy->job_file, job->job_file) == 0 && copy->settings == 0, "job file; no origins");
 }
@@ -204,7 +204,7 @@ static void test_pack(void)
 {
     static const char args[] = "in.npy|b.npy|-k|relu|-k|exp:x=1|--dtype|u16|--shape|3x4x5|--offset|8|-o|none|--result|-|-f|-q|"
                                "--out-dtype|f16|--write|root|-d|cuda|--comm|mpi|--share-gpus|-b|9|-w|5K|--threads|6|-t|7|"
-                               "--progress|8|--dry-run";
+                               "--progress|8|--dry-run|--nan|omit";
     struct cud_job job, copy = {0};
     struct cud_err err;
     void *bytes = NULL, *again = NULL;

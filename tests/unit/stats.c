@@ -98,7 +98,7 @@ static struct cud_summary summary_of(enum cud_stats_kind kind, const void *x, si
     for (size_t i = 0; i < n; i += CUD_LEAF)
         add(&f, kind, (const char *)x + 8 * i, n - i < CUD_LEAF ? n - i : CUD_LEAF, i);
     const struct cud_node all = cud_forest_fold(&f, kind);
-    cud_stats_finish(&all, kind, &s);
+    cud_stats_finish(&all, kind, CUD_NAN_PROPAGATE, &s);
     return s;
 }
 
