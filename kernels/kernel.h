@@ -95,7 +95,9 @@ template <> HELPER_OF float cud_nan<float>() { return FROM_BITS<float>(0x7fc0000
 template <> HELPER_OF double cud_nan<double>() { return FROM_BITS<double>(0x7ff8000000000000); }
 template <class T> HELPER T QUIET(T x) { return x == x ? x : cud_nan<T>(); }
 
+#ifndef __CUDACC_RTC__                      /* the host's part */
 static inline uint64_t INDEX_MAX(enum cud_type type) { return (uint64_t)1 << (type == CUD_F64 ? 53 : 24); }
+#endif
 
 /* A step's launch function for call->type, of a template for the type. */
 #define BY_TYPE(launch) \

@@ -197,7 +197,7 @@ static const struct { const char *env, *file, *args, *want; } bad[] = {
     {NULL, NULL, "in.npy|--offset|-1", "--offset '-1': not a size"},
     {NULL, NULL, "in.npy|--shape|3y4", "--shape '3y4': "},
     {NULL, NULL, "in.npy|--dtype|f33", "--dtype 'f33': not a type (bool i8"},
-    {NULL, NULL, "in.npy|--dtype|float32", "--dtype 'float32': not a type (bool i8"},
+    {NULL, NULL, "in.npy|--dtype|float33", "--dtype 'float33': not a type (bool i8"},
     {NULL, NULL, "in.npy|--out-dtype|bf61", "did you mean bf16?"},
     {NULL, NULL, "in.npy|--write|dirct", "--write 'dirct': must be auto, direct or root; did you mean direct?"},
     {NULL, NULL, "in.npy|-d|gpu", "--device 'gpu': must be auto, cpu or cuda"},
