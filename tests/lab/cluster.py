@@ -48,7 +48,8 @@ def daemon(host, words):
                                 start_new_session=True)
 
 
-SLURM_ENV = dict(ENV, SLURM_CONF=ETC + "/slurm.conf")
+# README.md: else a few of a hundred starts by srun crash.
+SLURM_ENV = dict(ENV, SLURM_CONF=ETC + "/slurm.conf", PMIX_MCA_gds="hash")
 
 
 def configure(silent):

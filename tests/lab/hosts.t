@@ -163,7 +163,7 @@ def cut():
     short_cut()
     cut_found("cudist", ["--timeout", "3"],
               r"rank [23] \(host n2, cpu\) and 1 other were not heard from for 3 s; it was at rows \d+ to \d+; .*", None)
-    cut_found("Open MPI", [], "stopped at once by TERM", 205)
+    cut_found("Open MPI", [], "stopped at once by TERM.*", 205)
 
 
 def lost():

@@ -111,8 +111,7 @@ def program(path):
 
 ENV = dict(whole.ENV, PATH=f"{LAB}/bin:{SBIN}", TMPDIR=OWN, OMPI_MCA_pml="ob1", OMPI_MCA_btl="tcp,vader,self",
            OMPI_MCA_oob_tcp_if_include=f"{NET}.0/24", OMPI_MCA_btl_tcp_if_include=f"{NET}.0/24",
-           OMPI_MCA_btl_vader_single_copy_mechanism="none", CUDAEMU_DEVICES="0",
-           PMIX_MCA_gds="hash")            # README.md: else a few of a hundred starts by srun crash
+           OMPI_MCA_btl_vader_single_copy_mechanism="none", CUDAEMU_DEVICES="0")
 del ENV["CUDA_VISIBLE_DEVICES"]            # Slurm says which
 SHARED = LAB + "/shared"
 
