@@ -6,7 +6,7 @@
 #include "options.h"
 #include "registry.h"
 
-#define HELP_LINES 110
+#define HELP_LINES 120
 #define HELP_COLUMNS 79
 
 static void test_rows(void)
