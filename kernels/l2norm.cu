@@ -10,12 +10,12 @@ template <class T> KERNEL l2norm(const T *x, T *y, size_t rows, size_t cols, dou
     ROWS(r, rows, cols) {
         const T *const a = x + r * cols;
         T *const b = y + r * cols;
-        double sum = ROW_SUM_OF(a, cols, [](T v) { return (double)v * (double)v; }), up = 1, down = 1;
+        double sum = ROW_SUM_BY([=](size_t c) { return (double)a[c] * (double)a[c]; }, cols), up = 1, down = 1;
         if constexpr (sizeof(T) == sizeof(double))
             if (!(sum < 0x1p1000 && sum > 0x1p-900)) {      /* the same for all lanes */
                 (sum < 1 ? up : down) = sum < 1 ? 0x1p600 : 0x1p-600;
                 const double scale = up * down;
-                sum = ROW_SUM_OF(a, cols, [scale](T v) { return (v * scale) * (v * scale); });
+                sum = ROW_SUM_BY([=](size_t c) { return (a[c] * scale) * (a[c] * scale); }, cols);
             }
         const double norm = cud_root(sum), least = eps * (up * down), by = norm < least ? least : norm;
         MAP_OF(a, b, cols, v, QUIET((T)(v * up / by * down)));

@@ -10,7 +10,7 @@ template <class T> KERNEL log_softmax(const T *x, T *y, size_t rows, size_t cols
         const T *const a = x + r * cols;
         T *const b = y + r * cols;
         const T most = ROW_MOST(a, cols);
-        const double sum = ROW_SUM_OF(a, cols, [most](T v) { return cud_exp(v - most); });
+        const double sum = ROW_SUM_BY([=](size_t c) { return (double)cud_exp(a[c] - most); }, cols);
         const T log = cud_log1p((T)(sum - 1));
         MAP_OF(a, b, cols, v, QUIET((v - most) - log));
     }

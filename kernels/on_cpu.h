@@ -279,7 +279,7 @@ template <class T> HELPER T ROW_MOST(const T *p, size_t n)
 
 template <class F> HELPER double cud_piece_sum_by(F f, size_t at, size_t n)
 {
-    double s[ROW_LANES] = {};
+    alignas(64) double s[ROW_LANES] = {};
     size_t c = 0;
     for (; c + ROW_LANES <= n; c += ROW_LANES)
         for (int l = 0; l < ROW_LANES; l++)
@@ -294,9 +294,12 @@ template <class F> HELPER double cud_piece_sum_by(F f, size_t at, size_t n)
 template <class F> HELPER double ROW_SUM_BY(F f, size_t n)
 {
     double a[ROW_PIECES] = {};
-    if (n < ROW_LANES) {
+    if (n < ROW_LANES) {                   /* the values first: that vectorises */
+        alignas(64) double t[ROW_LANES];
         for (size_t c = 0; c < n; c++)
-            a[0] += f(c);
+            t[c] = f(c);
+        for (size_t c = 0; c < n; c++)
+            a[0] += t[c];
         return a[0];
     }
     if (n <= ROW_PIECE)

@@ -1,6 +1,5 @@
 /* More words for kernels that work on rows, within ROWS only:
  *
- *   ROW_SUM_OF(p, n, f)         the sum of f(p[i]) for i < n as a double, in ROW_SUM's order; JOINs first
  *   ROW_NEXT(p, n, spot, down)  the index of the element of p[0..n) that comes after `spot` (a cud_spot<T> variable, at first
  *                               {}), which moves there; n if there is none; JOINs first.  The greatest comes first, with down
  *                               the least; of equal ones that with the lowest index.  NaN is greater than infinity, but with

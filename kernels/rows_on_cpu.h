@@ -1,42 +1,5 @@
 /* rows.h's words on the CPU. */
 
-/* At most ROW_PIECE elements, at least ROW_LANES. */
-template <class T, class F> HELPER double cud_piece_sum_of(const T *p, size_t n, F f)
-{
-    alignas(64) double s[ROW_LANES] = {};
-    size_t c = 0;
-    for (; c + ROW_LANES <= n; c += ROW_LANES)
-        for (int l = 0; l < ROW_LANES; l++)
-            s[l] += f(p[c + l]);
-    for (int l = 0; c + l < n; l++)
-        s[l] += f(p[c + l]);
-    for (int half = ROW_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            s[l] += s[l + half];
-    return s[0];
-}
-
-template <class T, class F> HELPER double ROW_SUM_OF(const T *p, size_t n, F f)
-{
-    double a[ROW_PIECES] = {};
-    if (n < ROW_LANES) {
-        alignas(64) double t[ROW_LANES];
-        for (size_t c = 0; c < n; c++)
-            t[c] = f(p[c]);
-        for (size_t c = 0; c < n; c++)
-            a[0] += t[c];
-        return a[0];
-    }
-    if (n <= ROW_PIECE)
-        return cud_piece_sum_of(p, n, f);
-    for (size_t i = 0, at = 0; at < n; i++, at += ROW_PIECE)
-        a[i % ROW_PIECES] += cud_piece_sum_of(p + at, n - at < ROW_PIECE ? n - at : ROW_PIECE, f);
-    for (int half = ROW_PIECES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            a[l] += a[l + half];
-    return a[0];
-}
-
 /* The greatest key of p[0..n) that is not above `most`; 0: none. */
 template <bool down, class T, class U> HELPER U cud_greatest_key(const T *p, size_t n, U most)
 {

@@ -1,42 +1,6 @@
 /* rows.h's words on a GPU. */
-#define ROW_SUM_OF(p, n, f) cud_row_sum_of(p, n, f, cud_team)
 #define ROW_NEXT(p, n, spot, down) \
     ((down) ? cud_row_next<true>(p, n, spot, cud_team) : cud_row_next<false>(p, n, spot, cud_team))
-
-template <class T, class F> HELPER double cud_lane_sum_of(const T *p, size_t n, F f)
-{
-    double s = 0;
-    for (size_t c = threadIdx.x % ROW_LANES; c < n; c += ROW_LANES)
-        s += f(p[c]);
-    return s;
-}
-
-template <class T, class F> HELPER double cud_row_sum_of(const T *p, size_t n, F f, unsigned team)
-{
-    __shared__ double part[ROW_PIECES];
-    double s = 0;
-    cud_join(team);
-    if (team == 1) {
-        for (size_t c = 0; c < n; c++)
-            s += f(p[c]);
-        return s;
-    }
-    if (team == ROW_LANES)
-        return __shfl_sync(0xffffffff, cud_warp_sum(cud_lane_sum_of(p, n, f)), 0);
-    for (size_t i = threadIdx.x / ROW_LANES * ROW_PIECE; i < n; i += ROW_PIECES * ROW_PIECE)
-        s += cud_warp_sum(cud_lane_sum_of(p + i, n - i < ROW_PIECE ? n - i : ROW_PIECE, f));
-    if (threadIdx.x % ROW_LANES == 0)
-        part[threadIdx.x / ROW_LANES] = s;
-    for (int half = ROW_PIECES / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half)
-            part[threadIdx.x] += part[threadIdx.x + half];
-    }
-    __syncthreads();
-    s = part[0];
-    __syncthreads();                        /* read before the next row's is written */
-    return s;
-}
 
 template <bool down, class T> HELPER size_t cud_row_next(const T *p, size_t n, cud_spot<T> &spot, unsigned team)
 {
