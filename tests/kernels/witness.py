@@ -5,7 +5,7 @@
 
 A line is one case, its fields separated by tabs:
     type  ulps  columns in  columns out  parameters (k=v,...; - for none)  in  out  [array ...]
-Numbers are C hexadecimal, nan, inf; N*X is X N times.  An array is SHAPE:numbers, as 3x2:1 2 3 4 5 6, or - where not given.
+Numbers are C hexadecimal, nan, inf; N*X is X N times; = for "in" is that of the line before.  An array is SHAPE:numbers, as 3x2:1 2 3 4 5 6, or - where not given.
 ulps is how far a result may be from the one here, which is exact but for one rounding; 0: the same bits."""
 import os
 import sys
@@ -99,9 +99,14 @@ class Sheet:
                                     + list(arrays)))
 
     def write(self, folder):
+        before = None
         with open(os.path.join(folder, self.name + ".tsv"), "w") as f:
             f.write("# %s: written by witness.py, which says what the fields are\n" % self.name)
-            f.write("".join(line + "\n" for line in self.lines))
+            for line in self.lines:
+                fields = line.split("\t")
+                ins, fields[5] = fields[5], "=" if fields[5] == before else fields[5]
+                before = ins
+                f.write("\t".join(fields) + "\n")
 
 
 # ---- element-wise: functions of the text of one number
