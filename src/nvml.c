@@ -1,8 +1,8 @@
 /* The calls and constants are those of the NVML API reference, https://docs.nvidia.com/deploy/nvml-api. */
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 #include "nvml.h"
+#include "symbols.h"
 
 #define SONAME "libnvidia-ml.so.1"
 
@@ -18,7 +18,7 @@ struct library {
 
 static bool load(struct library *l, char why[200])
 {
-    const struct { const char *name; void *to; } calls[] = {
+    const struct cud_symbol calls[] = {
         {"nvmlInit_v2", &l->init},
         {"nvmlShutdown", &l->shutdown},
         {"nvmlSystemGetDriverVersion", &l->driver},
@@ -33,15 +33,7 @@ static bool load(struct library *l, char why[200])
         snprintf(why, 200, "%s", dlerror());
         return false;
     }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *const p = dlsym(l->handle, calls[i].name);
-        if (!p) {
-            snprintf(why, 200, "%s is too old: it has no %s", SONAME, calls[i].name);
-            return false;
-        }
-        memcpy(calls[i].to, &p, sizeof p);             /* ISO C has no cast from void * to a function */
-    }
-    return true;
+    return cud_symbols_find(l->handle, SONAME " is too old: it", calls, sizeof calls / sizeof *calls, why);
 }
 
 /* What a GPU has not is not said by these calls; then it stays 0. */

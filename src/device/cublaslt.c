@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cublaslt.h"
+#include "symbols.h"
 
 /* The library's own numbers and shapes: cublas_api.h, cublasLt.h, library_types.h.  tests/cudaemu/cublaslt.cpp compares them. */
 enum { R_32F = 0, R_64F = 1, COMPUTE_32F = 68, COMPUTE_32F_FAST_TF32 = 77, COMPUTE_64F = 70, OP_T = 1 };
@@ -38,7 +39,7 @@ static struct {
                   size_t bytes, void *stream);
 } lt;                                      /* written once, by the main thread, before there are others */
 
-static const struct { const char *name; void *at; } symbols[] = {
+static const struct cud_symbol symbols[] = {
     {"cublasLtCreate", &lt.create},
     {"cublasLtGetVersion", &lt.version},
     {"cublasLtGetStatusName", &lt.status_name},
@@ -189,15 +190,7 @@ static bool open_library(char why[200])
         snprintf(why, 200, "%s: cannot be opened", sonames[0]);
         return false;
     }
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *const at = dlsym(library, symbols[i].name);
-        if (!at) {
-            snprintf(why, 200, "%s has no %s", sonames[0], symbols[i].name);
-            return false;
-        }
-        memcpy(symbols[i].at, &at, sizeof at);      /* ISO C has no cast from void * to a function */
-    }
-    return true;
+    return cud_symbols_find(library, sonames[0], symbols, sizeof symbols / sizeof *symbols, why);
 }
 
 const struct cud_gemm *cud_cublaslt(const char *kind, char why[200])

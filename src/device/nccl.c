@@ -1,28 +1,20 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include "nccl.h"
+#include "symbols.h"
 
 #define OLDEST 21400
 
-/* All calls into n.  ISO C has no cast from void * to a function. */
+/* All calls into n. */
 static bool find_calls(void *library, const char *soname, struct cud_nccl *n, char why[200])
 {
-    const struct { const char *name; void *call; } calls[] = {
+    const struct cud_symbol calls[] = {
         {"ncclGetVersion", &n->get_version}, {"ncclGetUniqueId", &n->get_unique_id}, {"ncclCommInitRankConfig", &n->init},
         {"ncclCommGetAsyncError", &n->async_error}, {"ncclCommFinalize", &n->finalize}, {"ncclCommDestroy", &n->destroy},
         {"ncclCommAbort", &n->abort}, {"ncclSend", &n->send}, {"ncclRecv", &n->receive}, {"ncclGetErrorString", &n->error},
         {"ncclGetLastError", &n->last_error}};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *const p = dlsym(library, calls[i].name);
-        if (!p) {
-            snprintf(why, 200, "%s has no %s", soname, calls[i].name);
-            return false;
-        }
-        memcpy(calls[i].call, &p, sizeof p);
-    }
-    return true;
+    return cud_symbols_find(library, soname, calls, sizeof calls / sizeof *calls, why);
 }
 
 /* NCCL_VERSION of nccl.h: 22809 is 2.28.9; before 2.9, 2804 was 2.8.4. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nvrtc.h"
+#include "symbols.h"
 
 /* Machine code at the beginning, which is a whole number of 16 bytes, then PTX, which ends in a 0. */
 struct cud_nvrtc_image {
@@ -29,7 +30,7 @@ static struct {
     const char *(*error)(int code);
 } rt;                                      /* written once, by the main thread, before there are others */
 
-static const struct { const char *name; void *at; } symbols[] = {
+static const struct cud_symbol symbols[] = {
     {"nvrtcCreateProgram", &rt.create},
     {"nvrtcCompileProgram", &rt.compile},
     {"nvrtcDestroyProgram", &rt.destroy},
@@ -53,15 +54,7 @@ static bool open_library(char why[200])
         snprintf(why, 200, "%s cannot be opened", sonames[0]);
         return false;
     }
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *const at = dlsym(library, symbols[i].name);
-        if (!at) {
-            snprintf(why, 200, "libnvrtc has no %s", symbols[i].name);
-            return false;
-        }
-        memcpy(symbols[i].at, &at, sizeof at);      /* ISO C has no cast from void * to a function */
-    }
-    return true;
+    return cud_symbols_find(library, "libnvrtc", symbols, sizeof symbols / sizeof *symbols, why);
 }
 
 /* The first line of what the compiler says. */

@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "openblas.h"
+#include "symbols.h"
 
 #define SONAME "libopenblas.so.0"
 
@@ -34,14 +34,6 @@ static const char *error(int code)
     return "a batch, a row or a layer has 2^31 elements or more";
 }
 
-static void *symbol(void *library, const char *name, char why[200])
-{
-    void *const p = dlsym(library, name);
-    if (!p)
-        snprintf(why, 200, "%s has no %s", SONAME, name);
-    return p;
-}
-
 static bool open_library(char why[200])
 {
     /* A rank's threads share out batches: the library itself must not start any. */
@@ -51,18 +43,13 @@ static bool open_library(char why[200])
         snprintf(why, 200, "%s", dlerror());
         return false;
     }
-    void *const s = symbol(library, "cblas_sgemm", why), *const d = symbol(library, "cblas_dgemm", why);
-    void *const config = symbol(library, "openblas_get_config", why), *const core = symbol(library, "openblas_get_corename", why);
-    void *const threads = symbol(library, "openblas_set_num_threads", why);
-    if (!s || !d || !config || !core || !threads)
-        return false;
     char *(*get_config)(void), *(*get_core)(void);
     void (*set_threads)(int);
-    memcpy(&blas.sgemm, &s, sizeof s);     /* ISO C has no cast from void * to a function */
-    memcpy(&blas.dgemm, &d, sizeof d);
-    memcpy(&get_config, &config, sizeof config);
-    memcpy(&get_core, &core, sizeof core);
-    memcpy(&set_threads, &threads, sizeof threads);
+    const struct cud_symbol symbols[] = {
+        {"cblas_sgemm", &blas.sgemm}, {"cblas_dgemm", &blas.dgemm}, {"openblas_get_config", &get_config},
+        {"openblas_get_corename", &get_core}, {"openblas_set_num_threads", &set_threads}};
+    if (!cud_symbols_find(library, SONAME, symbols, sizeof symbols / sizeof *symbols, why))
+        return false;
     set_threads(1);
     char version[64] = "";
     sscanf(get_config(), "%*s %63s", version);
